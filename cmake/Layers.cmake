@@ -1,0 +1,32 @@
+# cmake/Layers.cmake — how a layer of the library is declared, and the library made of them.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+# Warnings and include folders shared by every target of this project.
+add_library(tlxjit_settings INTERFACE)
+target_compile_options(tlxjit_settings INTERFACE -Wall -Wextra -Werror)
+target_compile_definitions(tlxjit_settings INTERFACE FMT_HEADER_ONLY=1)
+target_include_directories(tlxjit_settings INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
+
+define_property(GLOBAL PROPERTY TLXJIT_LAYERS BRIEF_DOCS "Object libraries that make up tlxjit")
+
+# tlxjit_layer(<name> SOURCES <file>...): one folder of the library, compiled once.
+function(tlxjit_layer name)
+  cmake_parse_arguments(arg "" "" "SOURCES" ${ARGN})
+  add_library(tlxjit_${name} OBJECT ${arg_SOURCES})
+  target_link_libraries(tlxjit_${name} PRIVATE tlxjit_settings)
+  set_property(GLOBAL APPEND PROPERTY TLXJIT_LAYERS tlxjit_${name})
+endfunction()
+
+# tlxjit_library(): the library `tlxjit`, made of all layers declared so far.
+function(tlxjit_library)
+  get_property(layers GLOBAL PROPERTY TLXJIT_LAYERS)
+  add_library(tlxjit)
+  add_library(tlxjit::tlxjit ALIAS tlxjit)
+  foreach(layer IN LISTS layers)
+    target_sources(tlxjit PRIVATE $<TARGET_OBJECTS:${layer}>)
+  endforeach()
+  set_target_properties(tlxjit PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 LINKER_LANGUAGE CXX)
+  target_include_directories(tlxjit PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+  target_compile_features(tlxjit PUBLIC cxx_std_20)
+  target_link_libraries(tlxjit PRIVATE ${CMAKE_DL_LIBS})
+endfunction()

@@ -1,0 +1,54 @@
+// include/tlxjit/core/error.h — errors as values.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tlxjit/core/export.h"
+#include "tlxjit/core/location.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+/// Whose fault an error is.
+enum class ErrorKind : uint8_t {
+  user,         ///< the kernel or the call is wrong; the location is the user's line
+  environment,  ///< driver, disk or compiler: nothing that the kernel's author wrote
+  internal,     ///< a fault of tlxjit itself
+};
+
+/// The stage that noticed it.
+enum class Stage : uint8_t { build, verify, parse, lower, emit, compile, load, launch, run };
+
+/// Stable codes; a program may test them. New ones are added at the end.
+enum class ErrorCode : uint16_t {
+  invalid_kernel,      ///< the verifier or the builder found faults; `log` lists all of them
+  invalid_text,        ///< a text module does not parse
+  unsupported,         ///< the target lacks what an op needs
+  bad_argument,        ///< an argument of a call does not fit the kernel's signature
+  out_of_resources,    ///< shared memory, registers, barriers or device memory
+  compiler_failed,     ///< NVRTC or LLVM refused the generated code
+  library_missing,     ///< libcuda, NVRTC or the CPU plug-in could not be loaded
+  driver_failed,       ///< a driver call failed; `message` has its name and code
+  deadlock,            ///< every task of a program waits; `log` lists them
+  internal_error,      ///< a broken invariant of tlxjit
+};
+
+/// What went wrong, where, and what to do about it.
+struct Error {
+  ErrorKind kind = ErrorKind::internal;
+  Stage stage = Stage::run;
+  ErrorCode code = ErrorCode::internal_error;
+  std::string message;  ///< one sentence: what is wrong and the way out
+  Location location;    ///< the user's line, where there is one
+  std::string log;      ///< compiler log, or all diagnostics, one a line
+  std::string key;      ///< the cache key concerned, where there is one
+};
+
+TLXJIT_API const char* to_string(ErrorKind kind);
+TLXJIT_API const char* to_string(Stage stage);
+TLXJIT_API const char* to_string(ErrorCode code);
+/// `file:line: user error in verify: message` and, on the lines after it, the log.
+TLXJIT_API std::string to_string(const Error& error);
+
+TLXJIT_NAMESPACE_END
