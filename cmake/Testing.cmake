@@ -1,0 +1,64 @@
+# cmake/Testing.cmake — how a test is declared, and what goes into the bundle for another machine.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+# Folder of libnvrtc that tests with the label `cubin` use; scripts/setup brings it.
+set(TLXJIT_NVRTC_DIR "${PROJECT_SOURCE_DIR}/build/nvrtc/lib" CACHE PATH "Folder of libnvrtc.so for the tests")
+# Folder of cuobjdump and nvdisasm for the tests that look at SASS; they do without when it is not there.
+set(TLXJIT_CUDA_BIN_DIR "${PROJECT_SOURCE_DIR}/build/nvrtc/bin" CACHE PATH "Folder of cuobjdump for the tests")
+
+# tlxjit_test(<name> SOURCES <file>... [LABELS <label>...] [LIBS <target>...] [TIMEOUT <seconds>])
+# A GoogleTest executable. Each of its tests is a ctest test `<name>.Suite.Case` with the labels given.
+# Labels with a meaning: `gpu` runs on a device (skipped without one) and goes into the bundle; `cubin` needs
+# NVRTC and no device. Sources may include "src/..._p.h".
+function(tlxjit_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LABELS;LIBS" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE tlxjit_internal ${arg_LIBS} GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX ${name}. TEST_LIST ${name}_cases
+                       PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  # gtest_discover_tests loses all but the first element of a list; ctest reads this file after the one made by it.
+  set(properties ${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake)
+  file(GENERATE OUTPUT ${properties} CONTENT
+"foreach(case IN LISTS ${name}_cases)
+  set_tests_properties(\"\${case}\" PROPERTIES LABELS \"${arg_LABELS}\"
+    ENVIRONMENT \"TLXJIT_NVRTC_DIR=${TLXJIT_NVRTC_DIR};TLXJIT_CUDA_BIN_DIR=${TLXJIT_CUDA_BIN_DIR}\")
+endforeach()
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${properties})
+  if("gpu" IN_LIST arg_LABELS)
+    tlxjit_bundle(${name} KIND test)
+  endif()
+endfunction()
+
+define_property(GLOBAL PROPERTY TLXJIT_BUNDLE BRIEF_DOCS "Lines `kind target` of what scripts/bundle packs")
+
+# tlxjit_bundle(<target> KIND test|bench|gbench|tool|sample|plugin): packs the target into the bundle.
+# test: GoogleTest, run case by case. gbench: Google Benchmark, its JSON is kept. bench: any other benchmark; it
+# finds the folder for its JSON in TLXJIT_RESULTS. plugin: a MODULE, goes to lib/. tool, sample: packed, not run.
+function(tlxjit_bundle target)
+  cmake_parse_arguments(arg "" "KIND" "" ${ARGN})
+  if(NOT arg_KIND MATCHES "^(test|bench|gbench|tool|sample|plugin)$")
+    message(FATAL_ERROR "tlxjit_bundle(${target}): unknown KIND `${arg_KIND}`")
+  endif()
+  # RPATH, not RUNPATH: it also holds for the libraries that a packed library needs.
+  target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
+  if(arg_KIND STREQUAL plugin)
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
+    set(folder lib)
+  else()
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+    set(folder bin)
+  endif()
+  install(TARGETS ${target} COMPONENT bundle EXCLUDE_FROM_ALL RUNTIME DESTINATION bin LIBRARY DESTINATION lib)
+  set_property(GLOBAL APPEND PROPERTY TLXJIT_BUNDLE "${arg_KIND} ${folder}/$<TARGET_FILE_NAME:${target}>")
+endfunction()
+
+# tlxjit_bundle_manifest(): writes bundle.txt in the build folder; called once, last.
+function(tlxjit_bundle_manifest)
+  get_property(lines GLOBAL PROPERTY TLXJIT_BUNDLE)
+  list(JOIN lines "\n" text)
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/bundle.txt CONTENT "${text}\n")
+endfunction()
