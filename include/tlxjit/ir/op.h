@@ -1,0 +1,64 @@
+// include/tlxjit/ir/op.h — op codes, attributes and what the op table says of each op.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tlxjit/core/export.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+enum class OpCode : uint8_t {
+#define TLX_OP(id, ...) id,
+#include "tlxjit/ir/ops.def"
+#undef TLX_OP
+};
+
+enum class Level : uint8_t { portable, lowered, both };
+enum class Scope : uint8_t { pure, once, all, control, declare };
+
+/// One row of the op table.
+struct OpInfo {
+  OpCode code;
+  std::string_view text;
+  Level level;
+  Scope scope;
+  int min_operands;
+  int max_operands;  ///< -1: any number
+  int results;
+  int regions;
+  std::string_view attributes;
+  std::string_view needs;
+  std::string_view meaning;
+};
+
+TLXJIT_API const OpInfo& info(OpCode code);
+TLXJIT_API std::optional<OpCode> parse_op_code(std::string_view text);
+TLXJIT_API int op_count();
+
+/// An attribute's value.
+using Attr = std::variant<int64_t, double, std::string, std::vector<int64_t>>;
+
+/// Few named attributes, in the order in which they were set.
+class TLXJIT_API Attrs {
+ public:
+  const Attr* find(std::string_view name) const;
+  void set(std::string_view name, Attr value);
+  /// The value, or a default when the attribute is absent or of another kind.
+  int64_t integer(std::string_view name, int64_t otherwise = 0) const;
+  std::string_view text(std::string_view name) const;
+  const std::vector<int64_t>& list(std::string_view name) const;
+  const std::vector<std::pair<std::string, Attr>>& all() const { return items_; }
+  bool operator==(const Attrs&) const = default;
+
+ private:
+  std::vector<std::pair<std::string, Attr>> items_;
+};
+
+TLXJIT_NAMESPACE_END

@@ -1,0 +1,304 @@
+// src/ir/parse.cpp — text to modules.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+#include "tlxjit/ir/text.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+namespace {
+
+constexpr int max_depth = 64;             // nested regions; a hostile text must not exhaust the stack
+constexpr uint32_t max_values = 1u << 22;  // likewise for memory
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  Result<Module> run() {
+    header();
+    if (ok_) expect('{');
+    if (ok_) block(module_.body, 0);
+    if (ok_) expect('}');
+    skip();
+    if (ok_ && at_ != text_.size()) fail("text after the kernel");
+    if (ok_)
+      for (bool defined : defined_)
+        if (!defined) fail("a value is used but never defined");
+    if (!ok_) {
+      Error error;
+      error.kind = ErrorKind::user;
+      error.stage = Stage::parse;
+      error.code = ErrorCode::invalid_text;
+      error.message = "line " + std::to_string(fault_line_) + ": " + fault_;
+      return error;
+    }
+    return std::move(module_);
+  }
+
+ private:
+  void fail(std::string what) {
+    if (!ok_) return;
+    ok_ = false;
+    fault_ = std::move(what);
+    fault_line_ = 1;
+    for (size_t i = 0; i < at_ && i < text_.size(); ++i) fault_line_ += text_[i] == '\n';
+  }
+
+  void skip() {
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == ' ' || c == '\n' || c == '\t' || c == '\r') {
+        ++at_;
+      } else if (c == '#') {  // comment to the end of the line
+        while (at_ < text_.size() && text_[at_] != '\n') ++at_;
+      } else {
+        return;
+      }
+    }
+  }
+
+  char peek() {
+    skip();
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+
+  bool accept(char c) {
+    if (!ok_ || peek() != c) return false;
+    ++at_;
+    return true;
+  }
+
+  void expect(char c) {
+    if (!accept(c)) fail(std::string("expected '") + c + "'");
+  }
+
+  std::string_view word() {
+    skip();
+    const size_t begin = at_;
+    while (at_ < text_.size() && (isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_' || text_[at_] == '.'))
+      ++at_;
+    if (begin == at_) fail("expected a word");
+    return text_.substr(begin, at_ - begin);
+  }
+
+  std::string quoted() {
+    std::string out;
+    expect('"');
+    while (ok_) {
+      if (at_ >= text_.size()) {
+        fail("a string does not end");
+        break;
+      }
+      char c = text_[at_++];
+      if (c == '"') break;
+      if (c == '\\') {
+        if (at_ >= text_.size()) {
+          fail("a string does not end");
+          break;
+        }
+        c = text_[at_++];
+        if (c == 'n') c = '\n';
+      }
+      out += c;
+    }
+    return out;
+  }
+
+  int64_t integer() {
+    skip();
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+    if (error != std::errc()) fail("expected an integer");
+    at_ = static_cast<size_t>(end - text_.data());
+    return value;
+  }
+
+  Value value() {
+    expect('%');
+    if (!ok_) return 0;
+    const int64_t n = integer();
+    if (n < 0 || n >= max_values) {
+      fail("a value number is out of range");
+      return 0;
+    }
+    auto [found, inserted] = values_.try_emplace(static_cast<uint32_t>(n), no_value);
+    if (inserted) {
+      found->second = module_.new_value({});
+      defined_.push_back(false);
+    }
+    return found->second;
+  }
+
+  void define(Value v, const Type& type, Op* op) {
+    if (!ok_) return;
+    if (defined_[v]) return fail("a value is defined twice");
+    defined_[v] = true;
+    module_.set_type(v, type);
+    module_.set_def(v, op);
+  }
+
+  Type type() {
+    skip();
+    const size_t begin = at_;
+    int depth = 0;
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '<') ++depth;
+      if (c == '>') {
+        --depth;
+        ++at_;
+        if (depth <= 0) break;
+        continue;
+      }
+      if (depth == 0 && !isalnum(static_cast<unsigned char>(c)) && c != '<') break;
+      if (c == '\n') break;
+      ++at_;
+    }
+    const std::string_view text = text_.substr(begin, at_ - begin);
+    auto t = text.empty() ? std::nullopt : parse_type(text);
+    if (!t) {
+      fail("'" + std::string(text.substr(0, 60)) + "' is no type");
+      return {};
+    }
+    return *t;
+  }
+
+  Attr number() {
+    skip();
+    const std::string_view rest = text_.substr(at_);
+    for (auto [name, v] : {std::pair<std::string_view, double>{"nan", std::numeric_limits<double>::quiet_NaN()},
+                           {"inf", std::numeric_limits<double>::infinity()},
+                           {"-inf", -std::numeric_limits<double>::infinity()}})
+      if (rest.starts_with(name)) {
+        at_ += name.size();
+        return v;
+      }
+    size_t end = at_;
+    bool is_real = false;
+    while (end < text_.size() && (isdigit(static_cast<unsigned char>(text_[end])) || strchr_(text_[end]))) {
+      is_real |= text_[end] == '.' || text_[end] == 'e';
+      ++end;
+    }
+    if (!is_real) return integer();
+    double v = 0;
+    auto [stop, error] = std::from_chars(text_.data() + at_, text_.data() + end, v);
+    if (error != std::errc() || stop != text_.data() + end) fail("expected a number");
+    at_ = end;
+    return v;
+  }
+
+  static bool strchr_(char c) { return c == '.' || c == 'e' || c == '-' || c == '+'; }
+
+  Attr attr() {
+    const char c = peek();
+    if (c == '"') return quoted();
+    if (c == '<') {
+      std::vector<int64_t> list;
+      expect('<');
+      if (!accept('>')) {
+        do list.push_back(integer());
+        while (ok_ && accept(','));
+        expect('>');
+      }
+      return list;
+    }
+    return number();
+  }
+
+  void attrs(Attrs& attrs) {
+    if (!accept('[')) return;
+    do {
+      const std::string name(word());
+      if (attrs.find(name)) fail("attribute '" + name + "' is given twice");
+      expect('=');
+      if (ok_) attrs.set(name, attr());
+    } while (ok_ && accept(','));
+    expect(']');
+  }
+
+  void header() {
+    if (word() != "tlx" || integer() != 1) return fail("expected 'tlx 1'");
+    const std::string_view level = word();
+    if (level == "lowered") {
+      module_.level = Level::lowered;
+      module_.target = std::string(word());
+    } else if (level != "portable") {
+      return fail("expected 'portable' or 'lowered'");
+    }
+    if (word() != "kernel") return fail("expected 'kernel'");
+    module_.name = quoted();
+    attrs(module_.attrs);
+  }
+
+  void block(Block& block, int depth) {
+    if (depth > max_depth) return fail("regions are nested too deeply");
+    if (accept('(')) {
+      do {
+        const Value v = value();
+        expect(':');
+        define(v, type(), nullptr);
+        block.args.push_back(v);
+      } while (ok_ && accept(','));
+      expect(')');
+    }
+    while (ok_ && peek() != '}' && peek() != '\0') op(block, depth);
+  }
+
+  void op(Block& block, int depth) {
+    auto made = std::make_unique<Op>();
+    Op& op = *made;
+    block.ops.push_back(std::move(made));
+    if (peek() == '%') {
+      do op.results.push_back(value());
+      while (ok_ && accept(','));
+      expect('=');
+    }
+    if (!ok_) return;
+    const std::string_view text = word();
+    auto code = parse_op_code(text);
+    if (!code) return fail("'" + std::string(text) + "' is no op");
+    op.code = *code;
+    if (peek() == '%') {
+      do op.operands.push_back(value());
+      while (ok_ && accept(','));
+    }
+    attrs(op.attrs);
+    if (!op.results.empty()) {
+      expect(':');
+      for (size_t i = 0; ok_ && i < op.results.size(); ++i) {
+        if (i) expect(',');
+        define(op.results[i], type(), &op);
+      }
+    }
+    if (accept('@')) {
+      Location location;
+      location.file = quoted();
+      location.line = static_cast<uint32_t>(integer());
+      op.location = module_.add_location(location);
+    }
+    while (ok_ && accept('{')) {
+      op.regions.emplace_back();
+      this->block(op.regions.back(), depth + 1);
+      expect('}');
+    }
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  bool ok_ = true;
+  std::string fault_;
+  int fault_line_ = 0;
+  Module module_;
+  std::unordered_map<uint32_t, Value> values_;
+  std::vector<bool> defined_;
+};
+
+}  // namespace
+
+Result<Module> parse(std::string_view text) { return Parser(text).run(); }
+
+TLXJIT_NAMESPACE_END
