@@ -1,0 +1,30 @@
+# scripts/common.sh — what the scripts share: timed stages and the build. Sourced, from the repository's root.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+# stage <name> <command>...: runs the command and prints the seconds it took.
+stage() {
+  local name="$1" start="$SECONDS"
+  shift
+  echo "== $name"
+  "$@"
+  echo "== $name: $((SECONDS - start)) s"
+}
+
+# build_preset <preset>: configures and builds; quiet unless it fails.
+build_preset() {
+  local launcher=() log
+  # LLVM's and our own objects come back from ccache where there is one.
+  if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+  log="$(mktemp)"
+  if ! { cmake --preset "$1" "${launcher[@]}" && cmake --build --preset "$1" -j "$(nproc)"; } >"$log" 2>&1; then
+    grep -v '^\[[0-9]*/[0-9]*\] Building' "$log" | tail -n 200 >&2
+    rm -f "$log"
+    echo "the build of preset $1 failed" >&2
+    return 1
+  fi
+  tail -n 1 "$log"
+  rm -f "$log"
+}
+
+# has_nvidia_gpu: true where an NVIDIA driver is loaded.
+has_nvidia_gpu() { [ -e /dev/nvidiactl ]; }
