@@ -1,0 +1,72 @@
+/* src/runtime/cpu_plugin_p.h — the C interface between the library and the CPU plug-in. */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* IR crosses as text, results as plain structs; no C++ type crosses, so the library may be static or
+ * shared and the plug-in may hold any LLVM. The plug-in exports one symbol, `tlxjit_backend_v1`, of type
+ * `const struct tlxjit_cpu_backend*(void)`. */
+
+#define TLXJIT_CPU_PLUGIN_VERSION 1u
+
+struct tlxjit_cpu_kernel; /* a compiled kernel, owned by the plug-in */
+
+/* A tensor argument. Strides are in elements, one per axis, the innermost is 1. */
+struct tlxjit_cpu_tensor {
+  void* data;
+  int64_t strides[5];
+};
+
+/* One launch. Arrays follow the order of the `dim`, `tensor` and `scalar` ops in the module. */
+struct tlxjit_cpu_launch {
+  const int32_t* dims;
+  const struct tlxjit_cpu_tensor* tensors;
+  const uint64_t* scalars; /* bit patterns, low bytes used */
+  int32_t* workspace;      /* `words` zeroed words, or null */
+  int32_t grid;            /* number of programs, ≥ 0 */
+  int32_t threads;         /* worker threads to use, ≥ 1 */
+};
+
+/* A fiber that waits when no fiber of its program can go on. Ops are numbered as in numbered_ops(). */
+struct tlxjit_cpu_blocked {
+  int32_t program;
+  uint32_t task_op;    /* number of the `task` op */
+  int32_t replica;
+  uint32_t wait_op;    /* number of the `wait` op it stands at */
+  uint32_t barrier_op; /* number of the `barrier` op */
+  int32_t slot;
+  int32_t phase;       /* the parity waited for */
+  int32_t arrivals;    /* arrivals still missing in the present phase */
+  int64_t bytes;       /* bytes still missing */
+};
+
+enum tlxjit_cpu_status {
+  TLXJIT_CPU_OK = 0,
+  TLXJIT_CPU_BAD_TEXT = 1,    /* the text does not parse or is not lowered IR */
+  TLXJIT_CPU_UNSUPPORTED = 2, /* an op or type that the plug-in lacks; `op` names it */
+  TLXJIT_CPU_COMPILER = 3,    /* LLVM refused */
+  TLXJIT_CPU_DEADLOCK = 4,    /* `blocked` lists the fibers */
+  TLXJIT_CPU_MEMORY = 5,
+};
+
+struct tlxjit_cpu_failure {
+  enum tlxjit_cpu_status status;
+  uint32_t op; /* op number, UINT32_MAX when none */
+  char message[512];
+  struct tlxjit_cpu_blocked blocked[64];
+  uint32_t blocked_count; /* how many there were; at most 64 are listed */
+};
+
+struct tlxjit_cpu_backend {
+  uint32_t size;    /* of this struct */
+  uint32_t version; /* TLXJIT_CPU_PLUGIN_VERSION */
+  const char* source_hash; /* of the sources under src/ir and backends/cpu, compared on load */
+  const char* cpu_name;    /* the host CPU that code is made for */
+  enum tlxjit_cpu_status (*compile)(const char* text, size_t length, struct tlxjit_cpu_kernel** kernel,
+                                    struct tlxjit_cpu_failure* failure);
+  void (*destroy)(struct tlxjit_cpu_kernel* kernel);
+  enum tlxjit_cpu_status (*launch)(struct tlxjit_cpu_kernel* kernel, const struct tlxjit_cpu_launch* launch,
+                                   struct tlxjit_cpu_failure* failure);
+};
