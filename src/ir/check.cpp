@@ -1,0 +1,106 @@
+// src/ir/check.cpp — checks an op against its row of the op table, then by family.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/ir/check_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+namespace {
+
+/// Every attribute of the row is there unless it may be absent, and no other is.
+std::string check_attributes(const Op& op, const OpInfo& row) {
+  size_t known = 0;
+  std::string_view rest = row.attributes;
+  while (!rest.empty()) {
+    const size_t space = rest.find(' ');
+    std::string_view name = rest.substr(0, space);
+    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+    const bool optional = name.ends_with('?');
+    if (optional) name.remove_suffix(1);
+    if (op.attrs.find(name))
+      ++known;
+    else if (!optional)
+      return "attribute '" + std::string(name) + "' is missing";
+  }
+  if (known != op.attrs.all().size()) return "an attribute is unknown; the op has: " + std::string(row.attributes);
+  return {};
+}
+
+}  // namespace
+
+std::string format_fields(const std::vector<RingField>& fields) {
+  std::string text;
+  for (const RingField& field : fields) {
+    if (!text.empty()) text += ", ";
+    const std::string view = to_string(field.view);  // view<…>
+    text += field.name + " " + view.substr(5, view.size() - 6);
+  }
+  return text;
+}
+
+std::optional<std::vector<RingField>> parse_fields(std::string_view text) {
+  std::vector<RingField> fields;
+  while (!text.empty()) {
+    const size_t comma = text.find(", ");
+    const std::string_view item = text.substr(0, comma);
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 2);
+    const size_t space = item.find(' ');
+    if (space == 0 || space == std::string_view::npos) return std::nullopt;
+    auto view = parse_type("view<" + std::string(item.substr(space + 1)) + ">");
+    if (!view) return std::nullopt;
+    for (const RingField& field : fields)
+      if (field.name == item.substr(0, space)) return std::nullopt;
+    fields.push_back({std::string(item.substr(0, space)), *view});
+  }
+  if (fields.empty()) return std::nullopt;
+  return fields;
+}
+
+std::string check_op(const Module& module, const Op& op) {
+  const OpInfo& row = info(op.code);
+  const int operands = static_cast<int>(op.operands.size());
+  if (operands < row.min_operands || (row.max_operands >= 0 && operands > row.max_operands))
+    return "takes " + std::to_string(row.min_operands) +
+           (row.max_operands == row.min_operands ? "" : " or more") + " operands, not " + std::to_string(operands);
+  if (static_cast<int>(op.results.size()) != row.results)
+    return "has " + std::to_string(row.results) + " results, not " + std::to_string(op.results.size());
+  if (static_cast<int>(op.regions.size()) != row.regions)
+    return "has " + std::to_string(row.regions) + " regions, not " + std::to_string(op.regions.size());
+  if (std::string what = check_attributes(op, row); !what.empty()) return what;
+
+  // Variables are seen by `get` and `set` only; everything else works on values.
+  for (Value v : op.operands)
+    if (module.type(v).variable && op.code != OpCode::get && !(op.code == OpCode::set && v == op.operands[0]))
+      return "a variable must be read with get";
+
+  switch (op.code) {
+    case OpCode::constant: case OpCode::neg: case OpCode::bit_not: case OpCode::abs: case OpCode::exp2:
+    case OpCode::log2: case OpCode::rcp: case OpCode::add: case OpCode::sub: case OpCode::mul: case OpCode::div:
+    case OpCode::mod: case OpCode::ceil_div: case OpCode::min: case OpCode::max: case OpCode::bit_and:
+    case OpCode::bit_or: case OpCode::bit_xor: case OpCode::shl: case OpCode::shr: case OpCode::cmp:
+    case OpCode::select: case OpCode::cast:
+      return check_scalar(module, op);
+    case OpCode::splat: case OpCode::iota: case OpCode::broadcast: case OpCode::reduce: case OpCode::finish:
+      return check_tile(module, op);
+    case OpCode::var: case OpCode::get: case OpCode::set: case OpCode::for_: case OpCode::while_: case OpCode::if_:
+    case OpCode::yield: case OpCode::each: case OpCode::schedule: case OpCode::task: case OpCode::program_id:
+    case OpCode::num_programs: case OpCode::replica: case OpCode::dim: case OpCode::scalar: case OpCode::sms:
+    case OpCode::grid:
+      return check_control(module, op);
+    case OpCode::tensor: case OpCode::select_axis: case OpCode::window: case OpCode::load_scalar: case OpCode::store:
+    case OpCode::tile_store: case OpCode::workspace: case OpCode::workspace_add: case OpCode::workspace_set:
+      return check_memory(module, op);
+    case OpCode::ring: case OpCode::acquire: case OpCode::load_field: case OpCode::publish: case OpCode::wait_slot:
+    case OpCode::release: case OpCode::field: case OpCode::view: case OpCode::part: case OpCode::trans:
+      return check_ring(module, op);
+    case OpCode::accumulator: case OpCode::acc_clear: case OpCode::acc_read: case OpCode::acc_write: case OpCode::dot:
+    case OpCode::dot_fence: case OpCode::dot_commit: case OpCode::dot_wait:
+      return check_dot(module, op);
+    case OpCode::buffer: case OpCode::barrier: case OpCode::wait: case OpCode::arrive: case OpCode::expect:
+    case OpCode::copy_load: case OpCode::copy_store: case OpCode::copy_drain: case OpCode::sync: case OpCode::fence:
+    case OpCode::buffer_store: case OpCode::buffer_put: case OpCode::buffer_get:
+      return check_sync(module, op);
+  }
+  return "has no rules";
+}
+
+TLXJIT_NAMESPACE_END

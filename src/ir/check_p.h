@@ -1,0 +1,37 @@
+// src/ir/check_p.h — the rules of single ops, shared by the builder and the verifier.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tlxjit/ir/module.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+/// A field of a ring: its name and the view that a slot gives of it.
+struct RingField {
+  std::string name;
+  Type view;
+};
+
+/// Fields in the form of the `fields` attribute: `a 128x64xbf16, b 256x64xbf16`.
+std::string format_fields(const std::vector<RingField>& fields);
+/// The inverse; nothing when the text is malformed or names a field twice.
+std::optional<std::vector<RingField>> parse_fields(std::string_view text);
+
+/// What is wrong with the op's operands, attributes and result types, or an empty string. Looks at this op
+/// alone (and at the declarations its operands come from), not at where it stands.
+std::string check_op(const Module& module, const Op& op);
+
+// One function per family; check_op dispatches. Each assumes counts as in the op table.
+std::string check_scalar(const Module& module, const Op& op);
+std::string check_tile(const Module& module, const Op& op);
+std::string check_control(const Module& module, const Op& op);
+std::string check_memory(const Module& module, const Op& op);
+std::string check_ring(const Module& module, const Op& op);
+std::string check_dot(const Module& module, const Op& op);
+std::string check_sync(const Module& module, const Op& op);
+
+TLXJIT_NAMESPACE_END

@@ -1,0 +1,141 @@
+// src/ir/verify.cpp — where ops may stand and what they may see; every op's own rules.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tlxjit/ir/verify.h"
+
+#include <set>
+
+#include "src/ir/check_p.h"
+#include "src/ir/verify_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Module& module) : module_(module), visible_(module.value_count(), false) {}
+
+  std::vector<Error> run() {
+    block(module_.body, Place::module);
+    if (!tasks_) report_module("the kernel has no task");
+    if (!has_grid_) report_module("the kernel has no grid: use persistent(), dynamic() or grid()");
+    // Later rules take the earlier ones for granted.
+    if (faults_.empty() && module_.level == Level::portable)
+      verify_slots(module_, [this](const Op& op, std::string what) { report(op, std::move(what)); });
+    return std::move(faults_);
+  }
+
+ private:
+  enum class Place { module, task, schedule };
+
+  void report(const Op& op, std::string what) {
+    Error error;
+    error.kind = ErrorKind::user;
+    error.stage = Stage::verify;
+    error.code = ErrorCode::invalid_kernel;
+    error.message = std::string(info(op.code).text) + ": " + std::move(what);
+    error.location = module_.location(op);
+    faults_.push_back(std::move(error));
+  }
+
+  void report_module(std::string what) {
+    Op op;
+    op.code = OpCode::task;
+    report(op, std::move(what));
+    faults_.back().message = "kernel '" + module_.name + "': " + faults_.back().message.substr(6);
+  }
+
+  std::string misplaced(const Op& op, Place place) {
+    const OpInfo& row = info(op.code);
+    if (row.level != Level::both && row.level != module_.level)
+      return row.level == Level::portable ? "is portable; this module is lowered" : "is lowered; this module is portable";
+    const bool module_only = row.scope == Scope::declare && op.code != OpCode::var && op.code != OpCode::accumulator;
+    if (module_only && place != Place::module) return "stands outside tasks only";
+    if (place == Place::module && !module_only) {
+      bool scalar = row.scope == Scope::pure && op.code != OpCode::replica && op.code != OpCode::program_id &&
+                    op.code != OpCode::num_programs;
+      for (Value v : op.results) scalar &= module_.type(v).is_scalar();
+      const bool tensor_view = op.code == OpCode::select_axis || op.code == OpCode::window;
+      if (!scalar && !tensor_view) return "stands in a task; code outside tasks forms scalars only";
+    }
+    if (place == Place::schedule && row.scope != Scope::pure && row.scope != Scope::control &&
+        op.code != OpCode::load_scalar && op.code != OpCode::var && op.code != OpCode::set)
+      return "a schedule maps indices with scalars only";
+    if (op.code == OpCode::each && nested_each_) return "tiles are not iterated inside tiles";
+    return {};
+  }
+
+  void block(const Block& block, Place place) {
+    const size_t mark = defined_.size();
+    open(block);
+    for (size_t i = 0; i < block.ops.size(); ++i) op(*block.ops[i], place, i + 1 == block.ops.size());
+    close(mark);
+  }
+
+  void open(const Block& block) {
+    for (Value v : block.args) define(v);
+  }
+
+  void define(Value v) {
+    visible_[v] = true;
+    defined_.push_back(v);
+  }
+
+  void close(size_t mark) {
+    for (size_t i = mark; i < defined_.size(); ++i) visible_[defined_[i]] = false;
+    defined_.resize(mark);
+  }
+
+  void op(const Op& op, Place place, bool last) {
+    for (Value v : op.operands)
+      if (v >= visible_.size() || !visible_[v]) return report(op, "uses a value that is not defined here: made later, or in a block that has ended");
+    if (std::string what = check_op(module_, op); !what.empty()) return report(op, std::move(what));
+    if (std::string what = misplaced(op, place); !what.empty()) return report(op, std::move(what));
+    if (op.code == OpCode::yield && !last) return report(op, "is the last op of its region");
+    if (op.code == OpCode::dim || op.code == OpCode::scalar || op.code == OpCode::tensor)
+      if (!names_.insert(std::string(op.attrs.text("name"))).second)
+        report(op, "the name '" + std::string(op.attrs.text("name")) + "' is taken");
+    if (op.code == OpCode::grid || op.code == OpCode::schedule) has_grid_ = true;
+
+    if (op.code == OpCode::while_) {  // region 1 sees the values of region 0
+      const size_t mark = defined_.size();
+      for (const Block& region : op.regions) {
+        open(region);
+        for (size_t i = 0; i < region.ops.size(); ++i) this->op(*region.ops[i], place, i + 1 == region.ops.size());
+      }
+      close(mark);
+    } else {
+      if (op.code == OpCode::task) ++tasks_, place = Place::task;
+      if (op.code == OpCode::schedule) place = Place::schedule;
+      nested_each_ += op.code == OpCode::each;
+      for (const Block& region : op.regions) block(region, place);
+      nested_each_ -= op.code == OpCode::each;
+    }
+    for (Value v : op.results) define(v);
+  }
+
+  const Module& module_;
+  std::vector<bool> visible_;
+  std::vector<Value> defined_;
+  std::vector<Error> faults_;
+  std::set<std::string> names_;
+  int tasks_ = 0;
+  int nested_each_ = 0;
+  bool has_grid_ = false;
+};
+
+}  // namespace
+
+std::vector<Error> verify(const Module& module) { return Verifier(module).run(); }
+
+Result<void> first_of(const std::vector<Error>& faults) {
+  if (faults.empty()) return {};
+  Error error = faults.front();
+  if (faults.size() > 1) {
+    error.message += " (and " + std::to_string(faults.size() - 1) + " more)";
+    for (const Error& fault : faults) error.log += to_string(fault) + "\n";
+  }
+  return error;
+}
+
+TLXJIT_NAMESPACE_END

@@ -1,0 +1,19 @@
+// src/ir/verify_p.h — parts of the verifier.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "tlxjit/ir/module.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+using Report = std::function<void(const Op&, std::string)>;
+
+/// The life of ring slots in portable modules (design: slot life): every field of an acquired slot is filled
+/// exactly once, in the block that acquired; nothing uses a slot after publish or release; each ring is
+/// filled and drained.
+void verify_slots(const Module& module, const Report& report);
+
+TLXJIT_NAMESPACE_END
