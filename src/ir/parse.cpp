@@ -66,6 +66,11 @@ class Parser {
     return at_ < text_.size() ? text_[at_] : '\0';
   }
 
+  char peek_on_line() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+
   bool accept(char c) {
     if (!ok_ || peek() != c) return false;
     ++at_;
@@ -262,7 +267,8 @@ class Parser {
     auto code = parse_op_code(text);
     if (!code) return fail("'" + std::string(text) + "' is no op");
     op.code = *code;
-    if (peek() == '%') {
+    // Operands stand on the op's own line: on the next one, '%' begins the results of the next op.
+    if (peek_on_line() == '%') {
       do op.operands.push_back(value());
       while (ok_ && accept(','));
     }
