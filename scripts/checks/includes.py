@@ -46,8 +46,8 @@ def fault_of(path, included):
     if to_kind == "backend":
         if kind == "backend" and layer != to_layer:
             return f"back end {layer} sees back end {to_layer}"
-        if kind not in ("backend", "tests", "bench") and not REGISTRY.search(str(path)):
-            return "nothing but src/runtime/registry* sees a back end"
+        if kind not in ("backend", "tests", "bench", "tools") and not REGISTRY.search(str(path)):
+            return "of the library, only src/runtime/registry* sees a back end"
     if to_kind != "layer" or kind not in ("layer", "backend"):
         return None
     if to_layer not in RANKS or (kind == "layer" and layer not in RANKS):
