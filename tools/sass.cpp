@@ -27,17 +27,20 @@ std::string json_string(std::string_view raw) {
   std::string text = "\"";
   for (char c : raw) {
     if (c == '"' || c == '\\') text += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) text += fmt::format("\\u{:04x}", int(c));
-    else text += c;
+    if (static_cast<unsigned char>(c) < 0x20)
+      text += fmt::format("\\u{:04x}", int(c));
+    else
+      text += c;
   }
   return text + "\"";
 }
 
 void print_json(const nvidia::SassReport& r, bool last) {
-  fmt::print("  {{\"kernel\": {}, \"instructions\": {}, \"registers\": {}, \"mma_loops\": {}, \"indirect\": {},\n"
-             "   \"counts\": {},\n   \"in_mma_loops\": {}}}{}\n",
-             json_string(r.kernel), r.instructions, r.registers, r.mma_loops, r.indirect, json_of(r.counts), json_of(r.in_mma_loops),
-             last ? "" : ",");
+  fmt::print(
+      "  {{\"kernel\": {}, \"instructions\": {}, \"registers\": {}, \"mma_loops\": {}, \"indirect\": {},\n"
+      "   \"counts\": {},\n   \"in_mma_loops\": {}}}{}\n",
+      json_string(r.kernel), r.instructions, r.registers, r.mma_loops, r.indirect, json_of(r.counts),
+      json_of(r.in_mma_loops), last ? "" : ",");
 }
 
 void print_table(const nvidia::SassReport& r) {
@@ -59,9 +62,12 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word == "--help" || word == "-h") return fmt::print("{}", usage), 0;
-    if (word == "--json") json = true;
-    else if (file.empty()) file = word;
-    else kernel = word;
+    if (word == "--json")
+      json = true;
+    else if (file.empty())
+      file = word;
+    else
+      kernel = word;
   }
   if (file.empty()) return fmt::print(stderr, "{}", usage), 2;
   std::ifstream stream(file, std::ios::binary);

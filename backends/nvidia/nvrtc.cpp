@@ -46,8 +46,10 @@ std::vector<std::string> candidates(const NvrtcSearch& search) {
     for (const char* file : file_names) names.push_back(folder + "/" + file);
   };
   if (!search.path.empty()) {
-    if (is_folder(search.path)) add_folder(search.path);
-    else names.push_back(search.path);
+    if (is_folder(search.path))
+      add_folder(search.path);
+    else
+      names.push_back(search.path);
     return names;
   }
   for (const auto& folder : search.directories)
@@ -68,8 +70,9 @@ Error compile_error(int code, const std::string& name, const std::string& arch, 
   Error error{ErrorKind::internal, Stage::compile, ErrorCode::compiler_failed, {}, {}, std::move(log), {}};
   switch (code) {
     case nvrtc_compilation:
-      error.message = fmt::format("NVRTC refused the generated source of `{}` for {}; this is a fault of tlxjit, please report it with the log",
-                                  name, arch);
+      error.message = fmt::format(
+          "NVRTC refused the generated source of `{}` for {}; this is a fault of tlxjit, please report it with the log",
+          name, arch);
       break;
     case nvrtc_cancelled:
       error.kind = ErrorKind::environment;
@@ -89,8 +92,7 @@ Error compile_error(int code, const std::string& name, const std::string& arch, 
       error.kind = ErrorKind::environment;
       error.message = fmt::format("this NVRTC does not accept the options for {}; CUDA 13.0 or newer does", arch);
       break;
-    default:
-      error.message = fmt::format("NVRTC failed on `{}` for {} with code {}", name, arch, code);
+    default: error.message = fmt::format("NVRTC failed on `{}` for {} with code {}", name, arch, code);
   }
   return error;
 }
@@ -114,16 +116,18 @@ Result<std::shared_ptr<Nvrtc>> Nvrtc::load(const NvrtcSearch& search) {
                                    nvrtc->builtins_.build_id());
     return nvrtc;
   }
-  return missing("NVRTC was not found; set TLXJIT_NVRTC_DIR to the folder of libnvrtc.so.13 (CUDA toolkit, or the PyPI package "
-                 "nvidia-cuda-nvrtc)", std::move(tried));
+  return missing(
+      "NVRTC was not found; set TLXJIT_NVRTC_DIR to the folder of libnvrtc.so.13 (CUDA toolkit, or the PyPI package "
+      "nvidia-cuda-nvrtc)",
+      std::move(tried));
 }
 
 Result<void> Nvrtc::bind() {
 #define OPTIONAL false
 #define REQUIRED true
-#define TLXJIT_NVRTC(need, name, params)                                                                  \
-  name = reinterpret_cast<int(*) params>(library_.symbol(#name));                                         \
-  if (need && !name)                                                                                      \
+#define TLXJIT_NVRTC(need, name, params)                          \
+  name = reinterpret_cast<int(*) params>(library_.symbol(#name)); \
+  if (need && !name)                                              \
     return missing(fmt::format("{} lacks {}; it is not an NVRTC of CUDA 12 or newer", library_.path, #name), {});
 #include "backends/nvidia/nvrtc_symbols.def"
 #undef TLXJIT_NVRTC
@@ -151,8 +155,10 @@ std::string Nvrtc::program_log(NvrtcProgram program) const {
 
 Result<NvrtcResult> Nvrtc::compile(const std::string& source, const std::string& name, const std::string& arch,
                                    const NvrtcOptions& options) const {
-  // --minimal drops the built-in headers (4 ms), -default-device lets lambdas be device code; -v is where spills, registers and the C75xx remarks come from.
-  std::vector<std::string> words = {"-arch=" + arch, "--std=c++17", "--minimal", "-default-device", "--ptxas-options=-v"};
+  // --minimal drops the built-in headers (4 ms), -default-device lets lambdas be device code; -v is where spills,
+  // registers and the C75xx remarks come from.
+  std::vector<std::string> words = {"-arch=" + arch, "--std=c++17", "--minimal", "-default-device",
+                                    "--ptxas-options=-v"};
   if (options.lineinfo) words.push_back("-lineinfo");
   words.insert(words.end(), options.extra.begin(), options.extra.end());
   std::vector<const char*> argv;

@@ -35,9 +35,9 @@ struct NvrtcOptions {
 
 struct NvrtcResult {
   std::vector<char> cubin;
-  std::string ptx;  ///< empty unless asked for
-  std::string log;  ///< the front end's warnings, then ptxas -v
-  double cpu_ms = 0;   ///< CPU time of the calling thread, on which NVRTC does all its work
+  std::string ptx;    ///< empty unless asked for
+  std::string log;    ///< the front end's warnings, then ptxas -v
+  double cpu_ms = 0;  ///< CPU time of the calling thread, on which NVRTC does all its work
   double wall_ms = 0;
 };
 

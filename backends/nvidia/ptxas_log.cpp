@@ -70,7 +70,8 @@ PtxasReport parse_ptxas_log(std::string_view log) {
 
     // The words rather than the codes: each has several codes, and newer releases add some.
     if (line.find("'setmaxnreg' ignored") != std::string_view::npos) report.setmaxnreg_ignored = true;
-    if (line.find("wgmma") != std::string_view::npos && line.find("serialized") != std::string_view::npos) report.wgmma_serialized = true;
+    if (line.find("wgmma") != std::string_view::npos && line.find("serialized") != std::string_view::npos)
+      report.wgmma_serialized = true;
     if (auto remark = remark_in(line); !remark.empty()) report.remarks.push_back(std::move(remark));
   }
   return report;

@@ -21,12 +21,13 @@ struct PtxasReport {
   int barriers = 0;
   bool setmaxnreg_ignored = false;
   bool wgmma_serialized = false;
-  double ptxas_ms = 0;                ///< ptxas's own share of the compile
-  std::vector<std::string> remarks;   ///< `C7519 warpgroup.arrive is injected …`, in order
+  double ptxas_ms = 0;               ///< ptxas's own share of the compile
+  std::vector<std::string> remarks;  ///< `C7519 warpgroup.arrive is injected …`, in order
 
   /// No spills, no stack, setmaxnreg kept, wgmma not serialised.
   bool clean() const {
-    return spill_store_bytes == 0 && spill_load_bytes == 0 && stack_bytes == 0 && !setmaxnreg_ignored && !wgmma_serialized;
+    return spill_store_bytes == 0 && spill_load_bytes == 0 && stack_bytes == 0 && !setmaxnreg_ignored &&
+           !wgmma_serialized;
   }
   bool has_remark(std::string_view code) const;
 };

@@ -15,7 +15,13 @@ constexpr uint16_t machine_cuda = 190;
 constexpr std::string_view text_prefix = ".text.";
 
 Error malformed(const char* what) {
-  return {ErrorKind::internal, Stage::compile, ErrorCode::internal_error, fmt::format("cannot read the cubin: {}", what), {}, {}, {}};
+  return {ErrorKind::internal,
+          Stage::compile,
+          ErrorCode::internal_error,
+          fmt::format("cannot read the cubin: {}", what),
+          {},
+          {},
+          {}};
 }
 
 // The parts of an ELF file, bounds-checked: a cache may hand us anything.
@@ -41,7 +47,9 @@ class Elf {
   std::string_view name(const Elf64_Shdr& section) const { return string(names_, section.sh_name); }
 
   std::span<const char> data(const Elf64_Shdr& section) const {
-    if (section.sh_type == SHT_NOBITS || section.sh_offset > bytes_.size() || section.sh_size > bytes_.size() - section.sh_offset) return {};
+    if (section.sh_type == SHT_NOBITS || section.sh_offset > bytes_.size() ||
+        section.sh_size > bytes_.size() - section.sh_offset)
+      return {};
     return bytes_.subspan(section.sh_offset, section.sh_size);
   }
 
@@ -55,7 +63,8 @@ class Elf {
     for (const auto& section : sections_) {
       if (section.sh_type != SHT_SYMTAB || section.sh_link >= sections_.size()) continue;
       Elf64_Sym symbol;
-      if (index >= section.sh_size / sizeof symbol || !read(section.sh_offset + index * sizeof symbol, symbol)) return {};
+      if (index >= section.sh_size / sizeof symbol || !read(section.sh_offset + index * sizeof symbol, symbol))
+        return {};
       return string(section.sh_link, symbol.st_name);
     }
     return {};
@@ -160,7 +169,8 @@ std::string sass_mnemonic(const SassInstruction& instruction) {
     default: break;
   }
   switch (instruction.opcode()) {
-#define TLXJIT_SASS(opcode, mnemonic) case opcode: return mnemonic;
+#define TLXJIT_SASS(opcode, mnemonic) \
+  case opcode: return mnemonic;
 #include "backends/nvidia/sass_opcodes.def"
 #undef TLXJIT_SASS
     default: return fmt::format("OP_0x{:03x}", instruction.opcode());

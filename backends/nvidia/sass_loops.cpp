@@ -12,7 +12,15 @@ TLXJIT_NAMESPACE_BEGIN
 namespace nvidia {
 namespace {
 
-enum : unsigned { op_bsync = 0x941, op_call = 0x944, op_bssy = 0x945, op_bra = 0x947, op_brx = 0x949, op_exit = 0x94d, op_ret = 0x950 };
+enum : unsigned {
+  op_bsync = 0x941,
+  op_call = 0x944,
+  op_bssy = 0x945,
+  op_bra = 0x947,
+  op_brx = 0x949,
+  op_exit = 0x94d,
+  op_ret = 0x950
+};
 
 constexpr int sign_extend(uint64_t value, int bits) { return int(int64_t(value << (64 - bits)) >> (64 - bits)); }
 
@@ -43,12 +51,21 @@ Graph build(std::span<const SassInstruction> code) {
     auto& out = edges[size_t(i)];
     bool falls = true, ends = true;
     switch (code[i].opcode()) {
-      case op_bra: out.push_back(sass_target(code[i], i)); falls = !unconditional(code[i]); break;
+      case op_bra:
+        out.push_back(sass_target(code[i], i));
+        falls = !unconditional(code[i]);
+        break;
       case op_brx: falls = false; break;
       case op_exit:
       case op_ret: falls = !unconditional(code[i]); break;
-      case op_bsync: out = reconverge[unsigned(code[i].lo >> 16 & 15)]; falls = out.empty() || !unconditional(code[i]); break;
-      case op_call: leader[size_t(std::clamp(sass_target(code[i], i), 0, n))] = true; ends = false; break;
+      case op_bsync:
+        out = reconverge[unsigned(code[i].lo >> 16 & 15)];
+        falls = out.empty() || !unconditional(code[i]);
+        break;
+      case op_call:
+        leader[size_t(std::clamp(sass_target(code[i], i), 0, n))] = true;
+        ends = false;
+        break;
       default: ends = false;
     }
     std::erase_if(out, [n](int t) { return t < 0 || t >= n; });
@@ -131,9 +148,7 @@ int sass_target(const SassInstruction& i, int index) {
   int words = 0;  // distance in units of four bytes from the next instruction
   switch (i.opcode()) {
     case op_bra:
-    case op_call:
-      words = sign_extend((i.lo >> 34) << 8 | (i.lo >> 16 & 0xff), 38);
-      break;
+    case op_call: words = sign_extend((i.lo >> 34) << 8 | (i.lo >> 16 & 0xff), 38); break;
     case op_bssy: words = sign_extend(i.lo >> 34, 30); break;
     default: return -1;
   }

@@ -26,10 +26,10 @@ struct SassInstruction {
 
 struct SassReport {
   std::string kernel;
-  int instructions = 0;  ///< without the NOPs that pad the end
-  int registers = 0;     ///< at launch, as the cubin declares; 0 if it does not
-  int mma_loops = 0;     ///< innermost loops that hold an HGMMA
-  bool indirect = false; ///< has BRX: edges are missing, so loops may be too
+  int instructions = 0;                     ///< without the NOPs that pad the end
+  int registers = 0;                        ///< at launch, as the cubin declares; 0 if it does not
+  int mma_loops = 0;                        ///< innermost loops that hold an HGMMA
+  bool indirect = false;                    ///< has BRX: edges are missing, so loops may be too
   std::map<std::string, int> counts;        ///< by mnemonic
   std::map<std::string, int> in_mma_loops;  ///< same, within those innermost loops only
 
@@ -54,8 +54,8 @@ std::string sass_mnemonic(const SassInstruction& instruction);
 int sass_target(const SassInstruction& instruction, int index);
 
 struct SassLoop {
-  int header = 0;                 ///< instruction index
-  std::vector<bool> in_body;      ///< by instruction
+  int header = 0;             ///< instruction index
+  std::vector<bool> in_body;  ///< by instruction
 };
 
 /// The natural loops of a kernel's code, one for each header.
