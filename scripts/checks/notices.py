@@ -27,15 +27,15 @@ def sections():
 
 
 def linked(build):
-    """{library: a target that links it}, from the build's own link lines."""
+    """{static library: a target that links it}, from the build's own link lines. Of the shared libraries there, some
+    are only offered to the linker; loaded() knows which are needed."""
     out, target = {}, ""
     for line in (build / "build.ninja").read_text(encoding="utf-8").splitlines():
         if line.startswith("build "):
             target = line.split(":")[0].removeprefix("build ").split()[0]
         elif line.startswith("  LINK_LIBRARIES = "):
             for item in line.split(" = ", 1)[1].split():
-                # A path inside the build is our own; so is what the linker is told rather than given.
-                if item.startswith("/") and not item.startswith(str(build)) or re.match(r"-l\w", item):
+                if item.startswith("/") and item.endswith(".a") and not item.startswith(str(build)):
                     out.setdefault(item, target)
     return out
 
