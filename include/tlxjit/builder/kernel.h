@@ -1,0 +1,274 @@
+// include/tlxjit/builder/kernel.h — building a kernel: tensors, rings, tasks, loops.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tlxjit/builder/tile.h"
+#include "tlxjit/core/result.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+class Task;
+
+/// A global-memory parameter, or a view of one. The innermost axis has stride 1, the others any stride that
+/// the call brings. Views are exact: loads outside give 0, stores outside are dropped.
+class TLXJIT_API Tensor {
+ public:
+  /// The tensor without `axis`, at `index` (in range at run time). The last axis stays.
+  Tensor at(int axis, Operand index) const;
+  /// The tensor restricted along `axis` to [offset, offset + extent), offset and extent ≥ 0 and inside at run
+  /// time. The last axis stays.
+  Tensor window(int axis, Operand offset, Operand extent) const;
+  /// One element at `indices`, which must be inside.
+  Scalar load(std::initializer_list<Operand> indices) const;
+  /// Writes a tile at `offsets`. May be in flight until the instance ends.
+  void store(std::initializer_list<Operand> offsets, const Tile& tile,
+             std::source_location at = std::source_location::current()) const;
+  int rank() const;
+
+ private:
+  friend class Kernel;
+  friend class Slot;
+  std::shared_ptr<BuilderState> state_;
+  Value value_ = no_value;
+};
+
+/// A field of a slot, for dots: rows × columns in shared memory.
+class TLXJIT_API View {
+ public:
+  /// This replica's share of the rows.
+  View part(const Task& task, std::source_location at = std::source_location::current()) const;
+  /// The view with its axes exchanged; no data moves.
+  View t(std::source_location at = std::source_location::current()) const;
+
+ private:
+  friend class Slot;
+  friend class Accumulator;
+  std::shared_ptr<BuilderState> state_;
+  Value value_ = no_value;
+};
+
+/// One slot of a ring, held from acquire or wait to the end of the region (or publish, release).
+class TLXJIT_API Slot {
+ public:
+  /// Fills a field from a tensor of the same rank; completes on the slot.
+  void load(std::string_view field, const Tensor& tensor, std::initializer_list<Operand> offsets,
+            std::source_location at = std::source_location::current()) const;
+  View operator[](const char* field) const;
+  void publish(std::source_location at = std::source_location::current()) const;
+  void release(std::source_location at = std::source_location::current()) const;
+
+ private:
+  friend class Ring;
+  std::shared_ptr<BuilderState> state_;
+  Value ring_ = no_value;
+  Value value_ = no_value;
+  std::source_location at_;
+};
+
+/// `stages` slots of named fields in shared memory, between the tasks that fill and those that drain them.
+class TLXJIT_API Ring {
+ public:
+  Ring& slot(std::string_view field, Elem elem, Shape shape, std::source_location at = std::source_location::current());
+  template <class T>
+  Ring& slot(std::string_view field, Shape shape, std::source_location at = std::source_location::current()) {
+    return slot(field, elem_of<T>, shape, at);
+  }
+  /// The next slot to fill, once it is free.
+  Slot acquire(std::source_location at = std::source_location::current()) const;
+  /// The next slot to read, once all its fields are filled.
+  Slot wait(std::source_location at = std::source_location::current()) const;
+
+ private:
+  friend class Kernel;
+  std::shared_ptr<BuilderState> state_;
+  Value value_ = no_value;
+};
+
+/// Sums of dots, with identity: one per declaration and instance. Cleared where it is declared.
+class TLXJIT_API Accumulator {
+ public:
+  void clear(std::source_location at = std::source_location::current()) const;
+  /// acc += a · b, asynchronous; the waits are placed by the lowering.
+  void dot(const View& a, const View& b, std::source_location at = std::source_location::current()) const;
+  void dot(const Tile& a, const View& b, std::source_location at = std::source_location::current()) const;
+  Tile read(std::source_location at = std::source_location::current()) const;
+  /// Runs `fn(column, slab)` for slabs of `width` columns; unrolled while the kernel is built.
+  void slabs(int64_t width, const std::function<void(Index, Tile)>& fn,
+             std::source_location at = std::source_location::current()) const;
+  /// acc = fn(acc).
+  void update(const std::function<Tile(Tile)>& fn, std::source_location at = std::source_location::current()) const;
+
+ private:
+  friend class Task;
+  std::shared_ptr<BuilderState> state_;
+  Value value_ = no_value;
+};
+
+/// The sequence of tiles that a program works through; the same in every instance that iterates it.
+class TLXJIT_API Tiles {
+ public:
+  /// `fn` takes as many indices as the schedule yields.
+  template <class Fn>
+  void each(Fn&& fn, std::source_location at = std::source_location::current()) const {
+    run([&](std::vector<Index>& i) { call(fn, i); }, at);
+  }
+  int indices() const;
+
+ private:
+  friend class Kernel;
+  template <class Fn>
+  static void call(Fn& fn, std::vector<Index>& i) {
+    if constexpr (std::is_invocable_v<Fn&, std::vector<Index>&>) fn(i);
+    else if constexpr (std::is_invocable_v<Fn&, Index>) fn(std::move(i[0]));
+    else if constexpr (std::is_invocable_v<Fn&, Index, Index>) fn(std::move(i[0]), std::move(i[1]));
+    else fn(std::move(i[0]), std::move(i[1]), std::move(i[2]));
+  }
+  void run(const std::function<void(std::vector<Index>&)>& fn, std::source_location at) const;
+  std::shared_ptr<BuilderState> state_;
+  Value value_ = no_value;
+};
+
+/// What a schedule makes of tile number t: whether there is such a tile, and its indices.
+struct TileAt {
+  Tile taken;  ///< b1; tiles that are not taken are skipped
+  std::vector<Index> indices;
+};
+
+/// A counted loop: `k.range(n).each([&](Index i) { … })`.
+class TLXJIT_API Range {
+ public:
+  template <class Fn>
+  void each(Fn&& fn, std::source_location at = std::source_location::current()) const {
+    if constexpr (std::is_invocable_v<Fn&>) run([&](Index&) { fn(); }, at);
+    else run([&](Index& i) { fn(std::move(i)); }, at);
+  }
+
+ private:
+  friend class Kernel;
+  void run(const std::function<void(Index&)>& fn, std::source_location at) const;
+  std::shared_ptr<BuilderState> state_;
+  Value low_ = no_value, high_ = no_value, step_ = no_value;
+};
+
+/// The instance of a task, inside its body.
+class TLXJIT_API Task {
+ public:
+  Index replica(std::source_location at = std::source_location::current()) const;
+  int replicas() const;
+  /// Where this replica's share of `total` begins: replica · total / replicas.
+  Index offset(int64_t total, std::source_location at = std::source_location::current()) const;
+  template <class T>
+  Accumulator accumulator(Shape shape, std::source_location at = std::source_location::current()) const {
+    return accumulator(elem_of<T>, shape, at);
+  }
+  Accumulator accumulator(Elem elem, Shape shape, std::source_location at = std::source_location::current()) const;
+  /// A tile of one number, or the index along an axis (i32).
+  Tile full(Shape shape, Elem elem, Operand number) const;
+  template <class T>
+  Tile full(Shape shape, Operand number) const { return full(shape, elem_of<T>, number); }
+  Tile iota(Shape shape, int axis, std::source_location at = std::source_location::current()) const;
+
+ private:
+  friend class TaskBuilder;
+  std::shared_ptr<BuilderState> state_;
+};
+
+/// Names of the roles that most kernels have.
+inline constexpr const char* Producer = "producer";
+inline constexpr const char* Consumer = "consumer";
+
+/// `k.task(Producer).warps(1).registers(40).body([&] { … })`. Call order: the settings, then body.
+class TLXJIT_API TaskBuilder {
+ public:
+  TaskBuilder& warps(int count) { return warps_ = count, *this; }
+  TaskBuilder& replicas(int count) { return replicas_ = count, *this; }
+  /// Registers per thread, 24 to 256 in steps of 8; a hint to back ends that can divide them.
+  TaskBuilder& registers(int count) { return registers_ = count, *this; }
+  template <class Fn>
+  void body(Fn&& fn) {
+    if constexpr (std::is_invocable_v<Fn&, Task&>) run([&](Task& t) { fn(t); });
+    else run([&](Task&) { fn(); });
+  }
+
+ private:
+  friend class Kernel;
+  void run(const std::function<void(Task&)>& fn);
+  std::shared_ptr<BuilderState> state_;
+  std::string name_;
+  std::source_location at_;
+  int warps_ = 4, replicas_ = 1, registers_ = 0;
+};
+
+struct PersistentOptions {
+  int group = 0;  ///< tiles of the first axis that are walked together for the sake of the cache; 0: row by row
+};
+
+/// A kernel under construction. Handles stay valid when it moves.
+class TLXJIT_API Kernel {
+ public:
+  explicit Kernel(std::string name);
+  ~Kernel();
+  Kernel(Kernel&&) noexcept;
+  Kernel& operator=(Kernel&&) noexcept;
+
+  /// A symbolic dimension, bound from the tensors of a call; `at_least` is a promise checked at launch.
+  Index dim(std::string_view name, int64_t at_least = 0, std::source_location at = std::source_location::current());
+  template <class... Names>
+  std::array<Index, sizeof...(Names)> dims(Names... names) {
+    return {dim(names)...};
+  }
+  Tensor tensor(Elem elem, std::string_view name, std::initializer_list<Operand> extents,
+                std::source_location at = std::source_location::current());
+  template <class T>
+  Tensor tensor(std::string_view name, std::initializer_list<Operand> extents,
+                std::source_location at = std::source_location::current()) {
+    return tensor(elem_of<T>, name, extents, at);
+  }
+  Scalar scalar(Elem elem, std::string_view name, std::source_location at = std::source_location::current());
+  template <class T>
+  Scalar scalar(std::string_view name, std::source_location at = std::source_location::current()) {
+    return scalar(elem_of<T>, name, at);
+  }
+
+  Ring ring(int stages, std::source_location at = std::source_location::current());
+
+  /// Tiles (i, j) of a grid rows × columns, as many programs as run at once, each taking every n-th tile.
+  Tiles persistent(Operand rows, Operand columns, PersistentOptions options = {});
+  /// Tiles 0 ≤ t < total taken from a counter by whoever is free; `map` gives a tile its indices.
+  Tiles dynamic(Operand total, const std::function<TileAt(Index)>& map);
+  /// The same, each program taking every n-th tile.
+  Tiles persistent(Operand total, const std::function<TileAt(Index)>& map);
+  /// A fixed number of programs, for kernels that do not iterate tiles.
+  void grid(Operand programs);
+  Index program_id(std::source_location at = std::source_location::current());
+
+  TaskBuilder task(std::string_view name, std::source_location at = std::source_location::current());
+  Range range(Operand high);
+  Range range(Operand low, Operand high, Operand step = 1);
+  void when(Operand condition, const std::function<void()>& then, const std::function<void()>& otherwise = {});
+  /// While `condition` holds; both are run once, while the kernel is built.
+  void loop(const std::function<Tile()>& condition, const std::function<void()>& body,
+            std::source_location at = std::source_location::current());
+
+  const std::string& name() const;
+  /// What the builder has refused so far.
+  const std::vector<Error>& faults() const;
+  /// All faults: the builder's and the verifier's.
+  std::vector<Error> verify() const;
+  /// The kernel as portable IR; an error that lists all faults if there are any.
+  Result<Module> module() const;
+
+ private:
+  Tiles schedule(const char* kind, Operand total, const std::function<TileAt(Index)>& map);
+  std::shared_ptr<BuilderState> state_;
+};
+
+TLXJIT_NAMESPACE_END

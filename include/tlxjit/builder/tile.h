@@ -1,0 +1,132 @@
+// include/tlxjit/builder/tile.h — values of a kernel under construction: tiles and scalars.
+//
+//     Tile p = exp2(x * scale - m.expand(1));   // each operator appends an op to the kernel
+//     m = max(m, row);                          // assigning writes the variable m
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <source_location>
+#include <type_traits>
+
+#include "tlxjit/core/numeric.h"
+#include "tlxjit/ir/module.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+struct BuilderState;
+
+/// The element type of a C++ type.
+template <class T>
+constexpr Elem elem_of = Elem::none;
+template <> inline constexpr Elem elem_of<bool> = Elem::b1;
+template <> inline constexpr Elem elem_of<int8_t> = Elem::i8;
+template <> inline constexpr Elem elem_of<int16_t> = Elem::i16;
+template <> inline constexpr Elem elem_of<int32_t> = Elem::i32;
+template <> inline constexpr Elem elem_of<int64_t> = Elem::i64;
+template <> inline constexpr Elem elem_of<uint8_t> = Elem::u8;
+template <> inline constexpr Elem elem_of<uint16_t> = Elem::u16;
+template <> inline constexpr Elem elem_of<uint32_t> = Elem::u32;
+template <> inline constexpr Elem elem_of<uint64_t> = Elem::u64;
+template <> inline constexpr Elem elem_of<f16> = Elem::f16;
+template <> inline constexpr Elem elem_of<bf16> = Elem::bf16;
+template <> inline constexpr Elem elem_of<float> = Elem::f32;
+template <> inline constexpr Elem elem_of<double> = Elem::f64;
+
+/// A tile or, with rank 0, a scalar (uniform over the instance). Inside a task every Tile is a mutable
+/// variable: copying makes a new variable with the present value, assigning writes the variable, also from
+/// inside loops and branches. Outside tasks scalars are constants of the kernel.
+///
+/// A call that failed returns a poison Tile; its fault is in Kernel::faults(), and ops on it say nothing.
+class TLXJIT_API Tile {
+ public:
+  Tile();
+  ~Tile();
+  Tile(const Tile& other);
+  Tile(Tile&& other) noexcept;
+  Tile& operator=(const Tile& other);
+  Tile& operator=(Tile&& other);
+
+  /// Converts to another element type: to nearest even; float to integer truncates and saturates.
+  Tile to(Elem elem, std::source_location at = std::source_location::current()) const;
+  template <class T>
+  Tile to(std::source_location at = std::source_location::current()) const {
+    return to(elem_of<T>, at);
+  }
+  /// Adds an axis along which the tile repeats to the extent of the other operand: a row maximum m of x
+  /// combines with it as `x - m.expand(1)`.
+  Tile expand(int axis) const;
+
+  bool valid() const { return value_ != no_value; }
+  Type type() const;
+  Elem elem() const { return type().elem; }
+  Shape shape() const { return type().shape; }
+
+ private:
+  friend struct BuilderState;
+  friend struct Access;
+  std::shared_ptr<BuilderState> state_;
+  Value value_ = no_value;    // a variable inside tasks, else a plain value
+  int8_t expand_axis_ = -1;  // an expansion that the next operator carries out
+};
+
+using Scalar = Tile;
+using Index = Tile;  ///< a scalar of i32
+
+/// What operators take: a tile, or a number that takes the type of the other side.
+struct Operand {
+  const Tile* tile = nullptr;
+  bool is_real = false;
+  int64_t integer = 0;
+  double real = 0;
+  std::source_location at;
+
+  Operand(const Tile& t, std::source_location where = std::source_location::current()) : tile(&t), at(where) {}
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  Operand(T number, std::source_location where = std::source_location::current()) : at(where) {
+    is_real = std::is_floating_point_v<T>;
+    if constexpr (std::is_floating_point_v<T>) real = static_cast<double>(number);
+    else integer = static_cast<int64_t>(number);
+  }
+};
+
+TLXJIT_API Tile operator+(Operand a, Operand b);
+TLXJIT_API Tile operator-(Operand a, Operand b);
+TLXJIT_API Tile operator*(Operand a, Operand b);
+TLXJIT_API Tile operator/(Operand a, Operand b);  ///< integers truncate towards zero
+TLXJIT_API Tile operator%(Operand a, Operand b);
+TLXJIT_API Tile operator&(Operand a, Operand b);  ///< bitwise; logical on b1
+TLXJIT_API Tile operator|(Operand a, Operand b);
+TLXJIT_API Tile operator^(Operand a, Operand b);
+TLXJIT_API Tile operator<<(Operand a, Operand b);
+TLXJIT_API Tile operator>>(Operand a, Operand b);
+TLXJIT_API Tile operator==(Operand a, Operand b);
+TLXJIT_API Tile operator!=(Operand a, Operand b);
+TLXJIT_API Tile operator<(Operand a, Operand b);
+TLXJIT_API Tile operator<=(Operand a, Operand b);
+TLXJIT_API Tile operator>(Operand a, Operand b);
+TLXJIT_API Tile operator>=(Operand a, Operand b);
+TLXJIT_API Tile operator-(Operand a);
+TLXJIT_API Tile operator!(Operand a);  ///< of b1
+TLXJIT_API Tile operator~(Operand a);  ///< of integers
+
+TLXJIT_API Tile min(Operand a, Operand b);       ///< a number wins over NaN
+TLXJIT_API Tile max(Operand a, Operand b);       ///< a number wins over NaN
+TLXJIT_API Tile ceil_div(Operand a, Operand b);  ///< ⌈a / b⌉ of integers, a ≥ 0, b > 0
+TLXJIT_API Tile abs(Operand a);
+TLXJIT_API Tile exp2(Operand a);  ///< 2^a, f32
+TLXJIT_API Tile log2(Operand a);  ///< f32
+TLXJIT_API Tile rcp(Operand a);   ///< 1/a, f32
+TLXJIT_API Tile select(Operand condition, Operand yes, Operand no);
+
+/// How far a reduction goes at once. `Partial` leaves each lane its share, which `finish` adds up: between
+/// the two only +, − and scaling by row values apply.
+enum class Extent { Whole, Partial };
+TLXJIT_API Tile sum(Operand x, int axis, Extent extent = Extent::Whole);      ///< f32
+TLXJIT_API Tile maximum(Operand x, int axis, Extent extent = Extent::Whole);  ///< f32
+TLXJIT_API Tile finish_sum(Operand x);
+
+TLXJIT_NAMESPACE_END

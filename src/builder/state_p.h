@@ -1,0 +1,91 @@
+// src/builder/state_p.h — what the handles of one kernel share.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tlxjit/builder/tile.h"
+#include "tlxjit/core/error.h"
+#include "tlxjit/ir/module.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+/// The kernel under construction. Handles point here, so they survive moves of Kernel.
+struct BuilderState : std::enable_shared_from_this<BuilderState> {
+  Module module;
+  std::vector<Block*> blocks;  ///< the innermost is last; the first is the module's body
+  int task_replicas = 0;       ///< of the task being written, 0 outside tasks
+  std::vector<Error> faults;
+
+  explicit BuilderState(std::string name);
+
+  bool in_task() const { return task_replicas != 0; }
+
+  void fault(std::string message, const Location& at);
+
+  /// Appends an op and returns its first result. When an operand is poison, nothing happens and the result
+  /// is poison; when the op's rules refuse it, the fault is recorded and the kernel stays as it was.
+  Value emit(OpCode code, std::vector<Value> operands, const std::vector<Type>& results, Attrs attrs,
+             const Location& at);
+  /// The same for an op with regions: `fill` gets the op, not yet in a block, and writes its regions.
+  template <class Fill>
+  void emit_with_regions(OpCode code, std::vector<Value> operands, Attrs attrs, const Location& at, Fill&& fill);
+
+  /// Runs `fn` with `block` as the place where ops go.
+  template <class Fn>
+  void inside(Block& block, Fn&& fn);
+
+  /// A handle for a value: a new variable inside tasks.
+  Tile handle(Value value, const Location& at);
+  /// A handle for a value that no one can assign, such as a loop index.
+  Tile constant_handle(Value value);
+  /// The present value of a handle.
+  Value read(const Tile& tile, const Location& at);
+  void assign(Tile& target, const Tile& source);
+
+  Value literal(const Operand& operand, Elem elem);
+  /// An operand as an index (i32).
+  Value index(const Operand& operand);
+  std::vector<Value> indices(const std::vector<Operand>& operands);
+
+  bool check(std::unique_ptr<Op>& op, const Location& at);
+};
+
+/// Private members of Tile for the builder's own functions.
+struct Access {
+  static std::shared_ptr<BuilderState>& state(Tile& t) { return t.state_; }
+  static const std::shared_ptr<BuilderState>& state(const Tile& t) { return t.state_; }
+  static Value& value(Tile& t) { return t.value_; }
+  static Value value(const Tile& t) { return t.value_; }
+  static int8_t& expand_axis(Tile& t) { return t.expand_axis_; }
+  static int8_t expand_axis(const Tile& t) { return t.expand_axis_; }
+};
+
+template <class Fn>
+void BuilderState::inside(Block& block, Fn&& fn) {
+  // A throw from the user's function leaves the stack as it was.
+  struct Pop {
+    std::vector<Block*>& blocks;
+    ~Pop() { blocks.pop_back(); }
+  };
+  blocks.push_back(&block);
+  Pop pop{blocks};
+  fn();
+}
+
+template <class Fill>
+void BuilderState::emit_with_regions(OpCode code, std::vector<Value> operands, Attrs attrs, const Location& at,
+                                     Fill&& fill) {
+  for (Value v : operands)
+    if (v == no_value) return;
+  auto op = module.make(code, std::move(operands), {}, std::move(attrs), module.add_location(at));
+  fill(*op);
+  if (check(op, at)) blocks.back()->ops.push_back(std::move(op));
+}
+
+/// Removes variables that are never assigned and pure ops that nothing uses.
+void promote_variables(Module& module);
+
+TLXJIT_NAMESPACE_END
