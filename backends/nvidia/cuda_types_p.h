@@ -98,7 +98,8 @@ inline void* const cu_param_end = nullptr;
 inline void* const cu_param_buffer_pointer = reinterpret_cast<void*>(1);
 inline void* const cu_param_buffer_size = reinterpret_cast<void*>(2);
 
-struct alignas(64) CuTensorMap {
+// CUDA 12 asks for 64 bytes on the host, CUDA 13 for 128.
+struct alignas(128) CuTensorMap {
   uint64_t opaque[16] = {};
 };
 static_assert(sizeof(CuTensorMap) == 128);

@@ -57,6 +57,8 @@ class ParamBuffer {
     static_assert(std::is_trivially_copyable_v<T>);
     return push(&value, sizeof value, alignof(T));
   }
+  /// A tensor map is declared `__align__(64)` in generated code, whatever the host's type says.
+  bool push(const CuTensorMap& map) { return push(&map, sizeof map, 64); }
   std::span<const std::byte> bytes() const { return {bytes_, size_}; }
   void clear() { size_ = 0; }
 

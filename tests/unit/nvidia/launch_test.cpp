@@ -1,0 +1,162 @@
+// tests/unit/nvidia/launch_test.cpp — what a launch passes to the driver, and that it allocates nothing.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/nvidia/launch_p.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "tests/unit/nvidia/fake_driver.h"
+
+using namespace tlxjit;
+using namespace tlxjit::nvidia;
+using testing::HasSubstr;
+
+static thread_local int allocations = 0;
+
+void* operator new(size_t size) {
+  ++allocations;
+  if (void* p = std::malloc(size ? size : 1)) return p;
+  throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, size_t) noexcept { std::free(p); }
+
+namespace {
+
+struct Launch : testing::Test {
+  std::shared_ptr<Driver> driver = fake_driver();
+  std::shared_ptr<Context> context = *Context::open(driver);
+  std::shared_ptr<Module> module = *Module::load(context, std::vector<char>{'x'});
+};
+
+TEST_F(Launch, FunctionIsPreparedOnce) {
+  auto function = module->function("gemm", 213056, 16);
+  ASSERT_TRUE(function) << to_string(function.error());
+  EXPECT_EQ(function->registers, 168);
+  EXPECT_EQ(fake_log().max_shared, 213056);
+  EXPECT_TRUE(fake_log().nonportable);
+  EXPECT_EQ(fake_log().loaded_early, 1);
+  EXPECT_TRUE(fake_log().stack.empty()) << "no context is left behind";
+}
+
+TEST_F(Launch, TooMuchSharedMemoryIsTheUsersError) {
+  auto function = module->function("gemm", 300000);
+  ASSERT_FALSE(function);
+  EXPECT_EQ(function.error().code, ErrorCode::out_of_resources);
+  EXPECT_THAT(function.error().message, HasSubstr("`gemm` needs 300000 bytes"));
+  EXPECT_EQ(fake_log().max_shared, -1);
+}
+
+TEST_F(Launch, FunctionKeepsItsModule) {
+  auto function = *module->function("gemm", 0);
+  module.reset();
+  EXPECT_EQ(fake_log().unloaded, 0);
+  function = {};
+  EXPECT_EQ(fake_log().unloaded, 1);
+}
+
+TEST_F(Launch, BadImageIsAnError) {
+  fake_log().next = cu_invalid_image;
+  auto bad = Module::load(context, std::vector<char>{'x'});
+  ASSERT_FALSE(bad);
+  EXPECT_THAT(bad.error().message, HasSubstr("CUDA_ERROR_INVALID_IMAGE (200)"));
+  EXPECT_EQ(fake_log().unloaded, 0);
+}
+
+TEST_F(Launch, AllocatesNothing) {
+  const auto function = *module->function("gemm", 1024);
+  driver->cuLaunchKernelEx = [](const CuLaunchConfig*, CuFunction, void**, void**) { return cu_success + 0; };
+  driver->cuTensorMapEncodeTiled = [](CuTensorMap*, int, uint32_t, void*, const uint64_t*, const uint64_t*,
+                                      const uint32_t*, const uint32_t*, int, int, int, int) { return cu_success + 0; };
+  fake_log().stack.reserve(8);
+  TensorMapSpec spec;
+  spec.base = 0x1000;
+  spec.rank = 1;
+  spec.dims = {64};
+  spec.box = {64};
+  LaunchShape shape;
+  shape.cluster = {1, 1, 1};
+  shape.overlap_previous = true;
+
+  const int before = allocations;
+  CuTensorMap map;
+  ParamBuffer params;
+  bool ok = encode_tensor_map(*driver, spec, map).ok();
+  ok = ok && params.push(map) && params.push(uint32_t{7});
+  ok = ok && launch(function, shape, nullptr, params.bytes()).ok();
+  EXPECT_EQ(allocations, before);
+  EXPECT_TRUE(ok);
+}
+
+TEST(Params, AlignmentOfTheKernelsAbi) {
+  CuTensorMap map;
+  map.opaque[15] = 42;
+  ParamBuffer params;
+  EXPECT_TRUE(params.push(uint32_t{7}));
+  EXPECT_TRUE(params.push(map));
+  EXPECT_TRUE(params.push(uint32_t{9}));
+  EXPECT_TRUE(params.push(uint64_t{11}));
+  ASSERT_EQ(params.bytes().size(), 64 + 128 + 8 + 8u);
+  uint64_t word = 0;
+  std::memcpy(&word, params.bytes().data() + 64 + 15 * 8, 8);
+  EXPECT_EQ(word, 42u);
+  std::memcpy(&word, params.bytes().data() + 200, 8);
+  EXPECT_EQ(word, 11u);
+}
+
+TEST_F(Launch, ConfigReachesTheDriver) {
+  const auto function = *module->function("gemm", 1024);
+  LaunchShape shape;
+  shape.grid = {132, 2, 1};
+  shape.block = {384, 1, 1};
+  shape.cluster = {2, 1, 1};
+  shape.overlap_previous = true;
+  const uint32_t param = 5;
+  ASSERT_TRUE(launch(function, shape, reinterpret_cast<CuStream>(0x77), std::as_bytes(std::span(&param, 1))).ok());
+  const FakeLog& log = fake_log();
+  EXPECT_EQ(log.at_launch, fake_context);
+  EXPECT_EQ(log.config.grid_x, 132u);
+  EXPECT_EQ(log.config.grid_y, 2u);
+  EXPECT_EQ(log.config.block_x, 384u);
+  EXPECT_EQ(log.config.shared_bytes, 1024u);
+  EXPECT_EQ(log.config.stream, reinterpret_cast<CuStream>(0x77));
+  ASSERT_EQ(log.attributes.size(), 2u);
+  EXPECT_EQ(log.attributes[0].id, 4u);
+  EXPECT_EQ(log.attributes[0].value.cluster.x, 2u);
+  EXPECT_EQ(log.attributes[1].id, 6u);
+  EXPECT_EQ(log.attributes[1].value.flag, 1);
+  EXPECT_EQ(log.params, (std::vector<char>{5, 0, 0, 0}));
+}
+
+TEST_F(Launch, EmptyGridIsNoLaunch) {
+  const auto function = *module->function("gemm", 0);
+  LaunchShape shape;
+  shape.grid = {0, 1, 1};
+  EXPECT_TRUE(launch(function, shape, nullptr, {}).ok());
+  EXPECT_EQ(fake_log().launches, 0);
+}
+
+TEST_F(Launch, GridMustBeMadeOfClusters) {
+  const auto function = *module->function("gemm", 0);
+  LaunchShape shape;
+  shape.grid = {131, 1, 1};
+  shape.cluster = {2, 1, 1};
+  auto result = launch(function, shape, nullptr, {});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(fake_log().launches, 0);
+}
+
+TEST(Params, FullBufferRefuses) {
+  ParamBuffer params;
+  std::vector<std::byte> big(ParamBuffer::capacity);
+  EXPECT_TRUE(params.push(big.data(), big.size(), 1));
+  EXPECT_FALSE(params.push(uint32_t{1}));
+  EXPECT_EQ(params.bytes().size(), ParamBuffer::capacity);
+  params.clear();
+  EXPECT_TRUE(params.push(uint32_t{1}));
+}
+
+}  // namespace

@@ -1,0 +1,104 @@
+// tests/unit/nvidia/sass_test.cpp — opcodes, branch targets and loops of hand-picked instructions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/nvidia/sass_p.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+using namespace tlxjit;
+using namespace tlxjit::nvidia;
+
+namespace {
+
+constexpr SassInstruction nop{0x0000000000007918, 0x000fc00000000000};
+constexpr SassInstruction exit_always{0x000000000000794d, 0x000fea0003800000};
+constexpr SassInstruction hgmma{0x00000000000079f0, 0};
+constexpr SassInstruction membar{0x0000000000007992, 0x0005ec0000008000};
+
+// A branch as ptxas encodes it: distance in units of 4 bytes, eight low bits apart from the rest.
+SassInstruction branch(int from, int to, bool conditional) {
+  const auto words = uint64_t(int64_t(to - from - 1) * 4);
+  const uint64_t guard = conditional ? 0x8 : 0x7;
+  return {0x947 | guard << 12 | (words & 0xff) << 16 | (words >> 8) << 34, 0x000fea0003800000};
+}
+
+int size_of_body(const SassLoop& loop) { return std::accumulate(loop.in_body.begin(), loop.in_body.end(), 0); }
+
+TEST(Sass, MnemonicsAsNvdisasmNamesThem) {
+  EXPECT_EQ(sass_mnemonic({0x00000000020d72ca, 0x002fce00000e0000}), "R2UR");
+  EXPECT_EQ(sass_mnemonic({0x00000000000079c3, 0x000ea20000002500}), "S2UR");
+  EXPECT_EQ(sass_mnemonic({0x00000000000079c5, 0x000fc40000000000}), "WARPGROUP.ARRIVE");
+  EXPECT_EQ(sass_mnemonic({0x00008000000079c5, 0x000fe40000010100}), "WARPGROUP.DEPBAR");
+  EXPECT_EQ(sass_mnemonic({0x000000f0000079c8, 0x000e640008000600}), "USETMAXREG.ALLOC");
+  EXPECT_EQ(sass_mnemonic({0x00000018000079c8, 0x000e4000080e0500}), "USETMAXREG.DEALLOC");
+  EXPECT_EQ(sass_mnemonic({0x0000000000007992, 0x0005ec0000008000}), "MEMBAR.CTA");
+  EXPECT_EQ(sass_mnemonic({0x0000000000007992, 0x004fec000000a000}), "MEMBAR.GPU");
+  EXPECT_EQ(sass_mnemonic({0x0000000000007992, 0x010fec000000b000}), "MEMBAR.SYS");
+  EXPECT_EQ(sass_mnemonic({0xfff, 0}), "OP_0xfff");
+}
+
+TEST(Sass, TargetsAsNvdisasmPrintsThem) {
+  EXPECT_EQ(sass_target({0xfffffffd00ec0947, 0x004fea000393ffff}, 0x31), 0x2d);  // @P0 BRA.U.ANY, backwards
+  EXPECT_EQ(sass_target({0x0000000400807944, 0x020fea0003c00000}, 0x84), 0xe5);  // CALL.REL.NOINC
+  EXPECT_EQ(sass_target({0x0000028000007945, 0x000fe20003800000}, 0x04), 0x2d);  // BSSY
+  EXPECT_EQ(sass_target(nop, 7), -1);
+  for (int to : {0, 3, 9, 10, 500}) EXPECT_EQ(sass_target(branch(9, to, true), 9), to);
+}
+
+TEST(Sass, NestedLoopsAreTwoLoops) {
+  //           0    1      2      3           4            5
+  const SassInstruction code[] = {nop, hgmma, branch(2, 1, true), membar, branch(4, 0, true), exit_always};
+  const auto loops = sass_loops(code);
+  ASSERT_EQ(loops.size(), 2u);
+  EXPECT_EQ(loops[0].header, 0);
+  EXPECT_EQ(size_of_body(loops[0]), 5);
+  EXPECT_EQ(loops[1].header, 1);
+  EXPECT_EQ(size_of_body(loops[1]), 2);
+}
+
+// ptxas moves the retry of a wait behind the exit. The branch back from there spans the epilogue in
+// addresses, and must not put it into the loop.
+TEST(Sass, OutlinedRetryDoesNotEncloseTheEpilogue) {
+  //                              0    1 header           2      3                   4       5            6 retry
+  const SassInstruction code[] = {nop,    branch(1, 6, true), hgmma, branch(3, 1, true),
+                                  membar, exit_always,        nop,   branch(7, 2, false)};
+  const auto loops = sass_loops(code);
+  ASSERT_EQ(loops.size(), 1u);
+  EXPECT_EQ(loops[0].header, 1);
+  EXPECT_FALSE(loops[0].in_body[4]);
+  EXPECT_FALSE(loops[0].in_body[5]);
+  EXPECT_TRUE(loops[0].in_body[6]);
+  EXPECT_EQ(size_of_body(loops[0]), 5);
+}
+
+TEST(Sass, NothingFollowsAnUnconditionalExit) {
+  const SassInstruction code[] = {nop, exit_always, hgmma, branch(3, 0, false)};
+  EXPECT_TRUE(sass_loops(code).empty());
+  EXPECT_TRUE(sass_loops({}).empty());
+}
+
+TEST(Sass, CountsVariantsByPrefix) {
+  SassReport report;
+  report.counts = {{"MEMBAR.CTA", 2}, {"MEMBAR.GPU", 1}, {"BAR", 7}, {"R2UR", 4}};
+  EXPECT_EQ(report.count("MEMBAR"), 3);
+  EXPECT_EQ(report.count("MEMBAR.GPU"), 1);
+  EXPECT_EQ(report.count("R2"), 0);
+  EXPECT_EQ(report.count("BAR"), 7);
+}
+
+TEST(Sass, RefusesWhatIsNoCubin) {
+  const auto refuses = [](std::vector<char> bytes) { return !inspect_cubin(bytes).ok(); };
+  EXPECT_TRUE(refuses({}));
+  EXPECT_TRUE(refuses(std::vector<char>(64, 'x')));
+  std::vector<char> header(64, 0);
+  std::memcpy(header.data(), "\177ELF\2\1\1", 7);
+  EXPECT_TRUE(refuses(header));
+  header[18] = char(190);  // EM_CUDA
+  header[60] = 4;          // four sections at offset 0x7f…, which is not there
+  std::memset(header.data() + 40, 0x7f, 8);
+  EXPECT_TRUE(refuses(header));
+}
+
+}  // namespace
