@@ -31,7 +31,7 @@ struct DeviceInfo {
 
 /// An open device. It shares the primary context with the CUDA runtime, so pointers and streams of
 /// PyTorch and others are valid in it. Keep it alive as long as anything made from it.
-class Context : public std::enable_shared_from_this<Context> {
+class Context {
  public:
   static Result<std::shared_ptr<Context>> open(std::shared_ptr<Driver> driver, int ordinal = 0);
   static Result<int> device_count(const Driver& driver);

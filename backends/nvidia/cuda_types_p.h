@@ -21,6 +21,8 @@ using CuStream = struct CuStreamTag*;
 using CuEvent = struct CuEventTag*;
 using CuLibrary = struct CuLibraryTag*;
 using CuKernel = struct CuKernelTag*;
+using CuGraph = struct CuGraphTag*;
+using CuGraphExec = struct CuGraphExecTag*;
 using CuFunction = struct CuFunctionTag*;
 
 enum : CuResult {
@@ -62,6 +64,7 @@ enum : int {  // CUfunction_attribute
 };
 
 enum : int { cu_stream_non_blocking = 1, cu_event_default = 0, cu_event_disable_timing = 2 };
+enum : int { cu_capture_mode_global = 0, cu_capture_mode_thread_local = 1, cu_capture_mode_relaxed = 2 };
 enum : int { cu_capture_none = 0, cu_capture_active = 1, cu_capture_invalidated = 2 };
 
 enum : unsigned {  // CUlaunchAttributeID

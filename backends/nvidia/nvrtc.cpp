@@ -60,10 +60,13 @@ std::vector<std::string> candidates(const NvrtcSearch& search) {
   return names;
 }
 
-// NVRTC wants 1 for "stop". A callback that throws must not unwind through NVRTC's frames.
+// NVRTC wants 1 for "stop". A throw must not unwind through its frames, so it counts as one.
 int flow_callback(void* payload, void*) noexcept {
-  const auto* cancelled = static_cast<const std::function<bool()>*>(payload);
-  return (*cancelled)() ? 1 : 0;
+  try {
+    return (*static_cast<const std::function<bool()>*>(payload))() ? 1 : 0;
+  } catch (...) {
+    return 1;
+  }
 }
 
 Error compile_error(int code, const std::string& name, const std::string& arch, std::string log) {
@@ -98,6 +101,16 @@ Error compile_error(int code, const std::string& name, const std::string& arch, 
 }
 
 }  // namespace
+
+std::vector<std::string> nvrtc_arguments(const std::string& arch, const NvrtcOptions& options) {
+  // --minimal drops the built-in headers (4 ms), -default-device lets lambdas be device code; -v is where spills,
+  // registers and the C75xx remarks come from.
+  std::vector<std::string> words = {"-arch=" + arch, "--std=c++17", "--minimal", "-default-device",
+                                    "--ptxas-options=-v"};
+  if (options.lineinfo) words.push_back("-lineinfo");
+  words.insert(words.end(), options.extra.begin(), options.extra.end());
+  return words;
+}
 
 Result<std::shared_ptr<Nvrtc>> Nvrtc::load(const NvrtcSearch& search) {
   std::string tried;
@@ -155,12 +168,7 @@ std::string Nvrtc::program_log(NvrtcProgram program) const {
 
 Result<NvrtcResult> Nvrtc::compile(const std::string& source, const std::string& name, const std::string& arch,
                                    const NvrtcOptions& options) const {
-  // --minimal drops the built-in headers (4 ms), -default-device lets lambdas be device code; -v is where spills,
-  // registers and the C75xx remarks come from.
-  std::vector<std::string> words = {"-arch=" + arch, "--std=c++17", "--minimal", "-default-device",
-                                    "--ptxas-options=-v"};
-  if (options.lineinfo) words.push_back("-lineinfo");
-  words.insert(words.end(), options.extra.begin(), options.extra.end());
+  const auto words = nvrtc_arguments(arch, options);
   std::vector<const char*> argv;
   for (const auto& word : words) argv.push_back(word.c_str());
 

@@ -29,9 +29,12 @@ struct NvrtcOptions {
   bool lineinfo = false;  ///< -lineinfo; five times the cubin, so off by default
   std::vector<std::string> extra;
   /// Asked from within the compile, possibly from other threads; true cancels it. Once true it must
-  /// stay true, and it must not call NVRTC.
+  /// stay true, and it must not call NVRTC. A throw from it cancels as well.
   std::function<bool()> cancelled;
 };
+
+/// The words that NVRTC is given; with the source, the name and the identity they make the cache key.
+std::vector<std::string> nvrtc_arguments(const std::string& arch, const NvrtcOptions& options = {});
 
 struct NvrtcResult {
   std::vector<char> cubin;

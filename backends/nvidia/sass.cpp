@@ -12,6 +12,7 @@ namespace nvidia {
 namespace {
 
 constexpr uint16_t machine_cuda = 190;
+constexpr unsigned architecture = 90;  // the one that sass_opcodes.def describes
 constexpr std::string_view text_prefix = ".text.";
 
 Error malformed(const char* what) {
@@ -33,6 +34,8 @@ class Elf {
     Elf64_Ehdr header;
     if (!read(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return "not an ELF file";
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != machine_cuda) return "not a 64-bit CUDA ELF file";
+    // CUDA 13 keeps the architecture in the second byte of the flags, CUDA 12 in the first.
+    if ((header.e_flags >> 8 & 0xff) != architecture && (header.e_flags & 0xff) != architecture) return "not for sm_90";
     for (int i = 0; i < header.e_shnum; ++i) {
       Elf64_Shdr section;
       if (!read(header.e_shoff + uint64_t(i) * sizeof section, section)) return "section headers are cut off";

@@ -224,10 +224,33 @@ TEST_F(DeviceTest, EmptyBuffersWork) {
   EXPECT_FALSE(buffer->upload({&one, 1}).ok());
 }
 
-TEST_F(DeviceTest, AStreamIsNotCapturing) {
-  const auto capturing = is_capturing(*context, stream.get());
-  ASSERT_TRUE(capturing);
-  EXPECT_FALSE(*capturing);
+// A prepared function may be launched into a capture, and the graph then replays it.
+TEST_F(DeviceTest, LaunchIntoACapture) {
+  const Driver& driver = context->driver();
+  if (!driver.cuStreamBeginCapture || !driver.cuGraphInstantiateWithFlags)
+    GTEST_SKIP() << "NOT RUN: the driver has no graphs";
+  const auto function = load(scale_ptx, "scale", 0);
+  const auto buffer = upload(std::vector<float>(32, 1.f));
+  ParamBuffer params;
+  params.push(buffer.address());
+  params.push(2.f);
+  params.push(uint32_t{32});
+  LaunchShape shape;
+  shape.block = {32, 1, 1};
+  EXPECT_FALSE(is_capturing(*context, stream.get()).value());
+
+  const CurrentContext current(*context);
+  CuGraph graph = nullptr;
+  CuGraphExec exec = nullptr;
+  ASSERT_EQ(driver.cuStreamBeginCapture(stream.get(), cu_capture_mode_global), cu_success);
+  EXPECT_TRUE(is_capturing(*context, stream.get()).value());
+  EXPECT_TRUE(launch(function, shape, stream.get(), params.bytes()).ok());
+  ASSERT_EQ(driver.cuStreamEndCapture(stream.get(), &graph), cu_success);
+  ASSERT_EQ(driver.cuGraphInstantiateWithFlags(&exec, graph, 0), cu_success);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(driver.cuGraphLaunch(exec, stream.get()), cu_success);
+  EXPECT_EQ(read(buffer), std::vector<float>(32, 8.f));
+  driver.cuGraphExecDestroy(exec);
+  driver.cuGraphDestroy(graph);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <thread>
 
 #include "backends/nvidia/ptxas_log_p.h"
 #include "backends/nvidia/sass_p.h"
@@ -76,6 +77,20 @@ TEST_F(NvrtcTest, IdentityNamesVersionAndBuild) {
   EXPECT_THAT(nvrtc->identity(), testing::MatchesRegex("nvrtc [0-9]+\\.[0-9]+ [0-9a-f]+ [0-9a-f]*"));
 }
 
+TEST_F(NvrtcTest, ConcurrentCompilesAgree) {
+  std::vector<std::vector<char>> cubins(4);
+  std::vector<std::thread> threads;
+  for (auto& cubin : cubins)
+    threads.emplace_back([&] {
+      if (auto result = nvrtc->compile(copy_source, "copy", "sm_90a")) cubin = std::move(result->cubin);
+    });
+  for (auto& thread : threads) thread.join();
+  for (const auto& cubin : cubins) {
+    EXPECT_FALSE(cubin.empty());
+    EXPECT_EQ(cubin, cubins[0]);
+  }
+}
+
 TEST_F(NvrtcTest, RefusedSourceIsOurFaultAndCarriesTheLog) {
   auto result = nvrtc->compile("__global__ void k() { nonsense; }", "k", "sm_90a");
   ASSERT_FALSE(result);
@@ -103,6 +118,21 @@ TEST_F(NvrtcTest, CanBeCancelled) {
   EXPECT_GT(asked, 0);
   EXPECT_EQ(result.error().kind, ErrorKind::environment);
   EXPECT_THAT(result.error().message, HasSubstr("cancelled"));
+}
+
+TEST_F(NvrtcTest, AThrowingCallbackCancels) {
+  if (!nvrtc->can_cancel()) GTEST_SKIP() << "NOT RUN: this NVRTC has no flow callback";
+  NvrtcOptions options;
+  options.cancelled = []() -> bool { throw 1; };
+  EXPECT_FALSE(nvrtc->compile(copy_source, "copy", "sm_90a", options).ok());
+}
+
+TEST_F(NvrtcTest, SassOfAnotherArchitectureIsRefused) {
+  auto result = nvrtc->compile(copy_source, "copy", "sm_80");
+  ASSERT_TRUE(result) << to_string(result.error());
+  auto sass = inspect_cubin(result->cubin);
+  ASSERT_FALSE(sass);
+  EXPECT_THAT(sass.error().message, HasSubstr("not for sm_90"));
 }
 
 TEST_F(NvrtcTest, SetmaxnregWithoutBoundsIsReported) {

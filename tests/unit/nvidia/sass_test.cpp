@@ -96,6 +96,7 @@ TEST(Sass, RefusesWhatIsNoCubin) {
   std::memcpy(header.data(), "\177ELF\2\1\1", 7);
   EXPECT_TRUE(refuses(header));
   header[18] = char(190);  // EM_CUDA
+  header[49] = 90;         // e_flags: sm_90
   header[60] = 4;          // four sections at offset 0x7f…, which is not there
   std::memset(header.data() + 40, 0x7f, 8);
   EXPECT_TRUE(refuses(header));
