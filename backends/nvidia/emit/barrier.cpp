@@ -31,7 +31,8 @@ void HopperTarget::arrive(Emitter& e, const Op& op) {
 }
 
 void HopperTarget::expect(Emitter& e, const Op& op) {
-  e.issue(ptx_(Ptx::mbar_expect, {barrier_slot(e, op.operand(0), op.operand(1)), std::to_string(op.attrs.integer("bytes"))}));
+  e.issue(ptx_(Ptx::mbar_expect,
+               {barrier_slot(e, op.operand(0), op.operand(1)), std::to_string(op.attrs.integer("bytes"))}));
 }
 
 void HopperTarget::sync(Emitter& e, const Op&) {

@@ -13,8 +13,8 @@ namespace {
 struct CopyPlan {
   size_t map = 0;
   int blocks = 1;
-  int64_t block_bytes = 0;          ///< in shared memory
-  int64_t block_elements = 0;       ///< along the innermost axis
+  int64_t block_bytes = 0;               ///< in shared memory
+  int64_t block_elements = 0;            ///< along the innermost axis
   std::vector<std::string> coordinates;  ///< of block 0, innermost first
   std::string address;
 };
@@ -39,7 +39,8 @@ bool plan_copy(Emitter& e, const Op& op, size_t first_coordinate, CopyPlan& plan
   plan.block_bytes = bytes(tensor.elem);
   for (int64_t extent : m.box) plan.block_bytes *= extent;
   const Op* buffer = e.module().def(op.operand(1));
-  plan.address = shared_address(e, buffer->attrs.integer("offset"), op.operand(2), slot_bytes(e.module().type(op.operand(1))));
+  plan.address =
+      shared_address(e, buffer->attrs.integer("offset"), op.operand(2), slot_bytes(e.module().type(op.operand(1))));
   const size_t wanted = first_coordinate + rank + (m.ragged >= 0 ? 1 : 0);
   if (op.operands.size() != wanted) {
     e.fail(op, fmt::format("expected {} operands", wanted), ErrorCode::internal_error);

@@ -17,11 +17,15 @@ std::string HopperTarget::prelude() {
       "#pragma nv_diag_suppress 177,549,550\n";
   if (descriptors_)
     // Address and byte offsets between groups of 8 rows, in units of 16 bytes; swizzle in the top bits.
-    text += "#define descriptor(at, leading, stride, swizzle) ((u64)(((at) & 0x3ffff) >> 4) | (u64)((leading) >> 4) << 16 | "
-            "(u64)((stride) >> 4) << 32 | (u64)(swizzle) << 62)\n";
+    text +=
+        "#define descriptor(at, leading, stride, swizzle) ((u64)(((at) & 0x3ffff) >> 4) | (u64)((leading) >> 4) << 16 "
+        "| "
+        "(u64)((stride) >> 4) << 32 | (u64)(swizzle) << 62)\n";
   if (elects_)
-    text += "static __device__ __forceinline__ bool elect() {\n  u32 p;\n  asm volatile(\"{ .reg .pred q; elect.sync _|q, 0xffffffff; "
-            "selp.u32 %0, 1, 0, q; }\" : \"=r\"(p));\n  return p;\n}\n";
+    text +=
+        "static __device__ __forceinline__ bool elect() {\n  u32 p;\n  asm volatile(\"{ .reg .pred q; elect.sync _|q, "
+        "0xffffffff; "
+        "selp.u32 %0, 1, 0, q; }\" : \"=r\"(p));\n  return p;\n}\n";
   return text + ptx_.macros() + "\n";
 }
 

@@ -1,0 +1,100 @@
+// src/codegen/placement.cpp — which warps of a program run which task.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/codegen/placement_p.h"
+
+#include <algorithm>
+
+TLXJIT_NAMESPACE_BEGIN
+
+namespace {
+
+constexpr int hardware_barriers = 16;  // 0 is the whole program's
+
+struct TaskFacts {
+  bool dots = false;
+  bool syncs = false;
+  bool elected = true;
+};
+
+TaskFacts facts_of(const Module& module, const Op& task) {
+  TaskFacts facts;
+  walk(task.regions[0], [&](const Op& op) {
+    facts.dots |= op.code == OpCode::dot;
+    facts.syncs |= op.code == OpCode::sync;
+    for (Value v : op.results) {
+      const TypeKind kind = module.type(v).kind;
+      if (kind == TypeKind::tile || kind == TypeKind::accumulator) facts.elected = false;
+    }
+    // A wait and an assignment mean the same on one thread as on all.
+    if (info(op.code).scope == Scope::all && op.code != OpCode::wait && op.code != OpCode::set) facts.elected = false;
+  });
+  return facts;
+}
+
+Error fault(const Module& module, const Op& op, ErrorCode code, std::string message) {
+  Error error;
+  error.kind = ErrorKind::user;
+  error.stage = Stage::emit;
+  error.code = code;
+  error.message = std::move(message);
+  error.location = module.location(op);
+  return error;
+}
+
+}  // namespace
+
+Result<Placement> place_tasks(const Module& lowered) {
+  Placement placement;
+  int next_group = 0;              // the first group that nobody has
+  int shared = -1, shared_at = 0;  // the open shared group and its first free warp
+  int next_barrier = 1;
+  for (const auto& op : lowered.body.ops) {
+    if (op->code != OpCode::task) continue;
+    const TaskFacts facts = facts_of(lowered, *op);
+    TaskPlace place;
+    place.task = op.get();
+    place.warps = static_cast<int>(op->attrs.integer("warps", 1));
+    place.replicas = static_cast<int>(op->attrs.integer("replicas", 1));
+    place.elected = facts.elected;
+    const int registers = static_cast<int>(op->attrs.integer("registers", 0));
+    const int total = place.total_warps();
+    if (place.warps < 1 || place.replicas < 1 || total > 32)
+      return fault(lowered, *op, ErrorCode::out_of_resources, "a program has 1 to 32 warps");
+    const bool aligned = facts.dots || place.warps >= 4;
+    if (aligned && place.warps % 4 != 0)
+      return fault(lowered, *op, ErrorCode::unsupported,
+                   "an instance with dots has a multiple of 4 warps on this target");
+    if (aligned) {
+      place.first_warp = 4 * next_group;
+      next_group += total / 4;
+    } else if (shared >= 0 && shared_at + total <= 4) {
+      place.first_warp = 4 * shared + shared_at;
+      shared_at += total;
+    } else {
+      place.first_warp = 4 * next_group;
+      shared = next_group + (total - 1) / 4;
+      shared_at = (total - 1) % 4 + 1;
+      next_group += (total + 3) / 4;
+    }
+    placement.registers.resize(static_cast<size_t>(next_group), 0);
+    for (int g = place.first_warp / 4; g <= (place.first_warp + total - 1) / 4; ++g) {
+      int& request = placement.registers[static_cast<size_t>(g)];
+      request = std::max(request, registers);
+    }
+    if (facts.syncs && place.warps > 1) {
+      place.barrier = next_barrier;
+      next_barrier += place.replicas;
+      if (next_barrier > hardware_barriers)
+        return fault(lowered, *op, ErrorCode::out_of_resources, "more than 15 instances sync their warps");
+    }
+    placement.tasks.push_back(place);
+  }
+  const int threads = static_cast<int>(lowered.attrs.integer("threads"));
+  if (!placement.tasks.empty() &&
+      threads < 32 * (placement.tasks.back().first_warp + placement.tasks.back().total_warps()))
+    return fault(lowered, *placement.tasks.back().task, ErrorCode::out_of_resources,
+                 "the tasks need more than the program's " + std::to_string(threads) + " threads");
+  return placement;
+}
+
+TLXJIT_NAMESPACE_END

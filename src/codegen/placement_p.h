@@ -1,0 +1,35 @@
+// src/codegen/placement_p.h — which warps of a program run which task.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <vector>
+
+#include "tlxjit/core/result.h"
+#include "tlxjit/ir/module.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+struct TaskPlace {
+  const Op* task = nullptr;
+  int first_warp = 0;  ///< of replica 0; the replicas follow one another
+  int warps = 0;       ///< of one instance
+  int replicas = 1;
+  /// Only scalars, control and ops that one thread issues: the whole task runs on one elected thread.
+  bool elected = false;
+  int barrier = 0;  ///< hardware barrier of replica 0 (the others follow); 0: the task never syncs several warps
+
+  int total_warps() const { return warps * replicas; }
+};
+
+/// The program's warps, in groups of four. A group belongs to one task, or to several small ones.
+struct Placement {
+  std::vector<TaskPlace> tasks;  ///< in the order of the module
+  std::vector<int> registers;    ///< per group: registers per thread asked for, 0: none
+  int groups() const { return static_cast<int>(registers.size()); }
+};
+
+/// Instances with dots or of 4 and more warps start on a group's first warp; smaller ones fill shared groups, in
+/// task order. The largest request for registers in a group wins. Fails when the module's threads do not suffice.
+Result<Placement> place_tasks(const Module& lowered);
+
+TLXJIT_NAMESPACE_END

@@ -1,0 +1,101 @@
+// src/codegen/ranges.cpp — bounds of integer scalars.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/codegen/ranges_p.h"
+
+#include <algorithm>
+
+TLXJIT_NAMESPACE_BEGIN
+
+namespace {
+
+constexpr int64_t far = int64_t{1} << 62;
+
+int64_t clamp(__int128 x) { return static_cast<int64_t>(std::clamp<__int128>(x, -far, far)); }
+
+}  // namespace
+
+Range range_of(Elem elem) {
+  if (elem == Elem::b1) return {0, 1};
+  if (!is_int(elem) || bits(elem) == 64) return {is_unsigned_int(elem) ? 0 : -far, far};
+  const int n = bits(elem);
+  if (is_unsigned_int(elem)) return {0, (int64_t{1} << n) - 1};
+  return {-(int64_t{1} << (n - 1)), (int64_t{1} << (n - 1)) - 1};
+}
+
+Range Ranges::of(Value v) {
+  if (auto found = known_.find(v); found != known_.end()) return found->second;
+  const Type& type = module_.type(v);
+  const Range all = range_of(type.elem);
+  const Op* op = module_.def(v);
+  if (!type.is_scalar() || !op) return all;
+  Range r = compute(*op, all);
+  if (!r.within(all)) r = all;  // it may wrap
+  known_[v] = r;
+  return r;
+}
+
+Range Ranges::exact(const Op& op) {
+  const Range a = of(op.operand(0)), b = of(op.operand(1));
+  if (op.code == OpCode::add) return {clamp(__int128{a.low} + b.low), clamp(__int128{a.high} + b.high)};
+  if (op.code == OpCode::sub) return {clamp(__int128{a.low} - b.high), clamp(__int128{a.high} - b.low)};
+  const __int128 p[] = {__int128{a.low} * b.low, __int128{a.low} * b.high, __int128{a.high} * b.low,
+                        __int128{a.high} * b.high};
+  return {clamp(*std::min_element(p, p + 4)), clamp(*std::max_element(p, p + 4))};
+}
+
+void Ranges::set_loop(Value variable, Value low, Value high) {
+  const int64_t first = of(low).low;
+  known_[variable] = {first, std::max(first, of(high).high - 1)};
+}
+
+Range Ranges::compute(const Op& op, const Range& all) {
+  switch (op.code) {
+    case OpCode::constant: {
+      const Attr* attr = op.attrs.find("value");
+      const auto* i = attr ? std::get_if<int64_t>(attr) : nullptr;
+      return i ? Range{*i, *i} : all;
+    }
+    case OpCode::dim: return {op.attrs.integer("min", 0), all.high};
+    case OpCode::program_id: return {0, all.high - 1};
+    case OpCode::num_programs: return {1, all.high};
+    case OpCode::replica: return {0, 31};
+    case OpCode::add:
+    case OpCode::sub:
+    case OpCode::mul: return exact(op);
+    case OpCode::div:
+    case OpCode::ceil_div: {
+      const Range a = of(op.operand(0)), b = of(op.operand(1));
+      if (a.low < 0 || b.low < 1) return all;
+      const bool up = op.code == OpCode::ceil_div;
+      return {(a.low + (up ? b.high - 1 : 0)) / b.high, (a.high + (up ? b.low - 1 : 0)) / b.low};
+    }
+    case OpCode::mod: {
+      const Range a = of(op.operand(0)), b = of(op.operand(1));
+      if (a.low < 0 || b.low < 1) return all;
+      return {0, std::min(a.high, b.high - 1)};
+    }
+    case OpCode::min: {
+      const Range a = of(op.operand(0)), b = of(op.operand(1));
+      return {std::min(a.low, b.low), std::min(a.high, b.high)};
+    }
+    case OpCode::max: {
+      const Range a = of(op.operand(0)), b = of(op.operand(1));
+      return {std::max(a.low, b.low), std::max(a.high, b.high)};
+    }
+    case OpCode::select: {
+      const Range a = of(op.operand(1)), b = of(op.operand(2));
+      return {std::min(a.low, b.low), std::max(a.high, b.high)};
+    }
+    case OpCode::cast: {
+      const Type& from = module_.type(op.operand(0));
+      return is_float(from.elem) ? all : of(op.operand(0));
+    }
+    case OpCode::bit_and: {
+      const Range a = of(op.operand(0)), b = of(op.operand(1));
+      return a.low >= 0 && b.low >= 0 ? Range{0, std::min(a.high, b.high)} : all;
+    }
+    default: return all;
+  }
+}
+
+TLXJIT_NAMESPACE_END

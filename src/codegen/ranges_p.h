@@ -1,0 +1,38 @@
+// src/codegen/ranges_p.h — bounds of integer scalars, to prove that plain or unsigned arithmetic is exact.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "tlxjit/ir/module.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+struct Range {
+  int64_t low;
+  int64_t high;
+  bool within(const Range& other) const { return low >= other.low && high <= other.high; }
+};
+
+/// All values of an integer type; i64 and u64 are bounded to what int64_t arithmetic can follow.
+Range range_of(Elem elem);
+
+class Ranges {
+ public:
+  explicit Ranges(const Module& module) : module_(module) {}
+  /// Bounds of a scalar value; the whole type where nothing is known.
+  Range of(Value v);
+  /// Bounds of an add, sub or mul before it wraps.
+  Range exact(const Op& op);
+  bool non_negative(Value v) { return of(v).low >= 0; }
+  /// A loop's variable: from `low` up to below `high`.
+  void set_loop(Value variable, Value low, Value high);
+
+ private:
+  Range compute(const Op& op, const Range& all);
+  const Module& module_;
+  std::unordered_map<Value, Range> known_;
+};
+
+TLXJIT_NAMESPACE_END
