@@ -1,0 +1,89 @@
+// backends/cpu/emit/control.cpp — loops, branches and variables.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/cpu/emit/emitter_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace cpu {
+
+void Emitter::for_loop(const Op& op) {
+  const Block& body = op.regions[0];
+  if (body.args.size() != 1) unsupported(op, "a loop whose region has not one argument");
+  llvm::Type* type = reg(this->type(body.args[0]).elem, 1);
+  // Counted in 64 bits, so that the step past a bound near 2^31 does not wrap.
+  Node begin = index64(op.operand(0)), end = index64(op.operand(1)), step = index64(op.operand(2));
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  auto* head = llvm::BasicBlock::Create(b.getContext(), "for", fn_);
+  auto* inside = llvm::BasicBlock::Create(b.getContext(), "for.body", fn_);
+  auto* exit = llvm::BasicBlock::Create(b.getContext(), "for.end", fn_);
+  b.CreateBr(head);
+  b.SetInsertPoint(head);
+  llvm::PHINode* i = b.CreatePHI(b.getInt64Ty(), 2);
+  i->addIncoming(begin, before);
+  b.CreateCondBr(b.CreateICmpSLT(i, end), inside, exit);
+  b.SetInsertPoint(inside);
+  scalars_[body.args[0]] = b.CreateSExtOrTrunc(i, type);
+  block(body);
+  close_scope();
+  i->addIncoming(b.CreateAdd(i, step, "", false, true), b.GetInsertBlock());
+  b.CreateBr(head);
+  b.SetInsertPoint(exit);
+}
+
+void Emitter::while_loop(const Op& op) {
+  auto* head = llvm::BasicBlock::Create(b.getContext(), "while", fn_);
+  auto* inside = llvm::BasicBlock::Create(b.getContext(), "while.body", fn_);
+  auto* exit = llvm::BasicBlock::Create(b.getContext(), "while.end", fn_);
+  b.CreateBr(head);
+  b.SetInsertPoint(head);
+  const Block& test = op.regions[0];
+  if (test.ops.empty() || test.ops.back()->code != OpCode::yield || test.ops.back()->operands.size() != 1)
+    unsupported(op, "a while whose first region does not yield one value");
+  block(test);
+  b.CreateCondBr(scalar(test.ops.back()->operand(0)), inside, exit);
+  b.SetInsertPoint(inside);
+  block(op.regions[1]);
+  close_scope();
+  close_scope();  // region 1 sees the values of region 0
+  b.CreateBr(head);
+  b.SetInsertPoint(exit);
+}
+
+void Emitter::if_else(const Op& op) {
+  auto* yes = llvm::BasicBlock::Create(b.getContext(), "if", fn_);
+  auto* no = llvm::BasicBlock::Create(b.getContext(), "else", fn_);
+  auto* exit = llvm::BasicBlock::Create(b.getContext(), "endif", fn_);
+  b.CreateCondBr(scalar(op.operand(0)), yes, no);
+  for (size_t i = 0; i < 2; ++i) {
+    b.SetInsertPoint(i == 0 ? yes : no);
+    block(op.regions[i]);
+    close_scope();
+    b.CreateBr(exit);
+  }
+  b.SetInsertPoint(exit);
+}
+
+void Emitter::declare(const Op& op) {
+  const Value v = op.result();
+  const Type& type = this->type(v);
+  if (op.code == OpCode::accumulator) {
+    if (type.elem != Elem::f32) unsupported(op, "sums that are not f32");
+    const int64_t bytes = type.shape.elements() * size(Elem::f32);
+    take(v);
+    b.CreateMemSet(tile_address(v), b.getInt8(0), static_cast<uint64_t>(bytes), llvm::MaybeAlign(64));
+    return;
+  }
+  if (type.kind == TypeKind::scalar) {
+    variables_[v] = entry_alloca(reg(type.elem, 1));
+    b.CreateStore(scalar(op.operand(0)), variables_[v]);
+    return;
+  }
+  if (type.kind != TypeKind::tile) unsupported(op, "a variable of this type");
+  take(v);
+  const auto bytes = static_cast<uint64_t>(type.shape.elements() * size(type.elem));
+  b.CreateMemCpy(tile_address(v), llvm::MaybeAlign(64), tile_address(op.operand(0)), llvm::MaybeAlign(64), bytes);
+}
+
+void Emitter::set(const Op& op) { b.CreateStore(scalar(op.operand(1)), variables_.at(op.operand(0))); }
+
+}  // namespace cpu
+TLXJIT_NAMESPACE_END

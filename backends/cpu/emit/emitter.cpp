@@ -1,0 +1,101 @@
+// backends/cpu/emit/emitter.cpp — a task as an LLVM function: dispatch over the ops, scalars, the entry block.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/cpu/emit/emitter_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace cpu {
+
+Emitter::Emitter(Unit& unit, const Op& task) : Elements(unit.context()), unit_(unit), task_(task) {}
+
+int64_t Emitter::run(const std::string& name) {
+  llvm::Type* args[] = {b.getPtrTy(), b.getInt32Ty()};
+  fn_ = unit_.function(name, b.getVoidTy(), args, false);
+  context_ = fn_->getArg(0);
+  replica_ = fn_->getArg(1);
+  auto* entry = llvm::BasicBlock::Create(b.getContext(), "entry", fn_);
+  auto* body = llvm::BasicBlock::Create(b.getContext(), "body", fn_);
+  b.SetInsertPoint(entry);
+  entry_end_ = b.CreateBr(body);
+  b.SetInsertPoint(body);
+  const int64_t scratch = dot_scratch_bytes();
+  if (scratch > 0) arena_.take(scratch);  // at offset 0, for all dots
+  block(task_.regions[0]);
+  b.CreateRetVoid();
+  return arena_.size();
+}
+
+void Emitter::block(const Block& block) {
+  scopes_.emplace_back();
+  for (const auto& op : block.ops) {
+    this->op(*op);
+    died(*op);
+  }
+  flush_all();
+}
+
+void Emitter::op(const Op& op) {
+  if (is_tile_op(op, unit_.module)) return tile_op(op);
+  if (info(op.code).scope != Scope::pure && op.code != OpCode::set) flush_all();
+  switch (op.code) {
+    case OpCode::for_: return for_loop(op);
+    case OpCode::while_: return while_loop(op);
+    case OpCode::if_: return if_else(op);
+    case OpCode::var: case OpCode::accumulator: return declare(op);
+    case OpCode::set: return set(op);
+    case OpCode::yield: return;
+    case OpCode::dot: return dot(op);
+    case OpCode::wait: return wait(op);
+    case OpCode::arrive: case OpCode::expect: return arrive(op);
+    case OpCode::copy_load: case OpCode::copy_store: case OpCode::tile_store: return copy(op);
+    case OpCode::load_scalar: case OpCode::buffer_get: scalars_[op.result()] = load_scalar(op); return;
+    case OpCode::buffer_put:
+      return store(scalar(op.operand(3)), element_address(op), type(op.operand(0)).elem);
+    case OpCode::workspace_add: case OpCode::workspace_set: return workspace(op);
+    case OpCode::view: case OpCode::part: case OpCode::trans: return;  // formed where they are used
+    // An instance is one fiber, and copies and dots are done when they are issued.
+    case OpCode::dot_fence: case OpCode::dot_commit: case OpCode::dot_wait: case OpCode::copy_drain:
+    case OpCode::sync: case OpCode::fence:
+      return;
+    default: break;
+  }
+  if (op.results.size() != 1 || !type(op.result()).is_scalar()) unsupported(op, "this op in a task");
+  scalars_[op.result()] = scalar_op(op);
+}
+
+Node Emitter::scalar(Value v) {
+  if (auto found = scalars_.find(v); found != scalars_.end()) return found->second;
+  const Op* def = unit_.module.def(v);
+  if (!def || !type(v).is_scalar()) unsupported(def ? *def : task_, "a value that is no scalar here");
+  return outer_scalar(*def);
+}
+
+/// A scalar of the module's body, computed anew by each instance that uses it.
+Node Emitter::outer_scalar(const Op& op) {
+  if (info(op.code).scope != Scope::pure && op.code != OpCode::dim && op.code != OpCode::scalar)
+    unsupported(op, "a value that only the host knows");
+  for (Value v : op.operands) scalar(v);
+  Node node = nullptr;
+  at_entry([&] { node = scalar_op(op); });
+  return scalars_[op.result()] = node;
+}
+
+void Emitter::at_entry(const std::function<void()>& fn) {
+  llvm::IRBuilderBase::InsertPointGuard guard(b);
+  b.SetInsertPoint(entry_end_);
+  fn();
+}
+
+Node Emitter::field(size_t offset, llvm::Type* type) {
+  Node& node = fields_[offset];
+  if (!node) at_entry([&] { node = b.CreateLoad(type, at(context_, static_cast<int64_t>(offset))); });
+  return node;
+}
+
+Node Emitter::entry_alloca(llvm::Type* type) {
+  Node node = nullptr;
+  at_entry([&] { node = b.CreateAlloca(type); });
+  return node;
+}
+
+}  // namespace cpu
+TLXJIT_NAMESPACE_END

@@ -1,0 +1,220 @@
+// backends/cpu/emit/emitter_p.h — lowered IR to LLVM IR, one function per task; a source per family of ops.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <array>
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "backends/cpu/context_p.h"
+#include "tlxjit/ir/module.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace cpu {
+
+using Node = llvm::Value*;  // `Value` is a value of our IR
+
+/// Thrown inside the plug-in only: an op or type that the emitter lacks.
+struct Unsupported {
+  const Op* op;
+  std::string what;
+};
+
+/// What the functions of one kernel share.
+struct Unit {
+  const Module& module;
+  llvm::Module& code;
+  int vector_bits = 256;  // of the host's widest registers
+  std::unordered_map<const Op*, uint32_t> number;
+  std::vector<std::vector<const Op*>> users;  // by value
+  std::vector<const Op*> death;               // by value: the last op of its block that needs it; null: the block's end
+  std::unordered_map<Value, uint32_t> index;  // of dims, scalars, tensors, and first slots of barriers
+  std::unordered_map<Value, int64_t> buffer_offset;
+  std::vector<int32_t> barrier_counts;
+  size_t shared_bytes = 0;
+  int32_t words = 0;
+  std::map<std::string, llvm::Function*> dots;
+
+  Unit(const Module& module, llvm::Module& code);
+  llvm::LLVMContext& context() const { return code.getContext(); }
+  llvm::Function* function(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> args, bool local);
+};
+
+/// A view: where element (0, …) lies, and the strides in elements.
+struct View {
+  Node base = nullptr;
+  Elem elem = Elem::none;
+  Shape shape;
+  std::array<int64_t, Shape::max_rank> stride{};
+};
+
+/// Storage of tile values at offsets that are known when compiling; freed space is used again.
+class Arena {
+ public:
+  int64_t take(int64_t bytes);
+  void give(int64_t offset);
+  int64_t size() const { return size_; }
+
+ private:
+  std::map<int64_t, int64_t> used_;  // offset → bytes
+  int64_t size_ = 0;
+};
+
+/// Builds elementwise code on scalars (lanes = 1) and on vectors alike. f16 and bf16 are held as f32 values
+/// that are exactly representable in their type; every op rounds once.
+class Elements {
+ public:
+  explicit Elements(llvm::LLVMContext& context) : b(context) { b.setFastMathFlags(contract()); }
+
+  static llvm::FastMathFlags contract();
+  llvm::Type* wide(llvm::Type* type, unsigned lanes) const;
+  llvm::Type* reg(Elem elem, unsigned lanes) const;
+  llvm::Type* mem(Elem elem, unsigned lanes) const;
+  static int64_t size(Elem elem) { return bytes(elem); }
+  Node load(Node at, Elem elem, unsigned lanes);
+  void store(Node value, Node at, Elem elem);
+  Node splat(Node value, unsigned lanes);
+  Node round(Node value, Elem elem);
+  Node constant(const Op& op, Elem elem, unsigned lanes);
+  Node real(llvm::Type* type, double value) const;
+  Node cast(Node value, Elem from, Elem to);
+  /// An elementwise op of the table; `elem` is the operands' element type.
+  Node compute(const Op& op, llvm::ArrayRef<Node> in, Elem elem);
+  Node exp2(Node x);
+  Node log2(Node x);
+  Node larger(Node a, Node b, Elem elem);
+  Node smaller(Node a, Node b, Elem elem);
+  Node add(Node a, Node b, Elem elem);
+  /// base + bytes, either constant or not.
+  Node at(Node base, Node bytes);
+  Node at(Node base, int64_t bytes);
+  Node i64(int64_t value) { return b.getInt64(static_cast<uint64_t>(value)); }
+  /// for (i = 0; i < n; i += step); n ≥ 1 is a multiple of step.
+  void loop(int64_t n, int64_t step, const std::function<void(Node)>& body);
+
+  llvm::IRBuilder<> b;
+
+ private:
+  Node divide(Node a, Node b, bool is_signed, bool remainder);
+};
+
+bool is_elementwise(OpCode code);
+
+class Emitter : public Elements {
+ public:
+  Emitter(Unit& unit, const Op& task);
+  /// Emits the task; gives the bytes of arena that an instance needs.
+  int64_t run(const std::string& name);
+
+ private:
+  struct Group {  // elementwise ops over one shape, not yet emitted
+    Shape domain;
+    std::vector<const Op*> ops;
+  };
+  struct Position;  // of a loop over a group's elements
+
+  // emitter.cpp
+  void block(const Block& block);
+  void op(const Op& op);
+  [[noreturn]] void unsupported(const Op& op, const char* what) const { throw Unsupported{&op, what}; }
+  const Type& type(Value v) const { return unit_.module.type(v); }
+  Node scalar(Value v);
+  Node index64(Value v) { return b.CreateSExt(scalar(v), b.getInt64Ty()); }
+  Node outer_scalar(const Op& op);
+  Node field(size_t offset, llvm::Type* type);
+  Node entry_alloca(llvm::Type* type);
+  void at_entry(const std::function<void()>& fn);
+
+  // scalar ops that read the context or the instance
+  Node scalar_op(const Op& op);
+  Node param(Value v);
+
+  // control.cpp
+  void for_loop(const Op& op);
+  void while_loop(const Op& op);
+  void if_else(const Op& op);
+  void declare(const Op& op);
+  void set(const Op& op);
+
+  // memory.cpp
+  Node slot_address(Value buffer, Value slot);
+  Node tensor_address(Value tensor);
+  Node load_scalar(const Op& op);
+  void copy(const Op& op);
+  View view(Value v);
+  Node element_address(const Op& op);
+  void workspace(const Op& op);
+
+  // sync.cpp
+  Node barrier_address(Value barrier, Value slot);
+  void wait(const Op& op);
+  void arrive(const Op& op);
+  void settle(Node barrier, Node arrivals, Node bytes);
+
+  // dot.cpp, dot_pack.cpp
+  void dot(const Op& op);
+  int64_t dot_scratch_bytes() const;
+
+  // tile.cpp: groups and storage
+  static bool is_tile_op(const Op& op, const Module& module);
+  Shape domain(const Op& op) const;
+  void tile_op(const Op& op);
+  void flush(Group group);
+  void flush_all();
+  bool pending(Value v, size_t& group) const;
+  int64_t take(Value v);
+  Node tile_address(Value v);
+  void died(const Op& op);
+  void close_scope();
+
+  // tile_loop.cpp: one group as a loop
+  void emit_group(const Group& group);
+  void emit_element(const Op& op, Position& p);
+  void finish_row(const Op& op, Position& p);
+  void begin_reduce(const Op& op);
+  Node identity(const Op& op, unsigned lanes);
+  Node lane(Value v, Position& p);
+  Node without_axis(const Position& p, int axis);
+  bool stored(Value v, const Group& group) const;
+
+  Unit& unit_;
+  const Op& task_;
+  llvm::Function* fn_ = nullptr;
+  Node context_ = nullptr;
+  Node replica_ = nullptr;
+  llvm::Instruction* entry_end_ = nullptr;
+  std::unordered_map<Value, Node> scalars_;
+  std::unordered_map<Value, Node> variables_;         // scalar variables
+  std::unordered_map<Value, int64_t> tiles_;          // arena offsets of tiles, tile variables, accumulators
+  std::unordered_map<size_t, Node> fields_;
+  std::vector<Group> groups_;
+  std::vector<std::vector<Value>> scopes_;            // storage to free at the end of each open block
+  std::vector<Value> dead_;                           // to free once no group is pending
+  std::unordered_map<const Op*, std::vector<Value>> deaths_;
+  Arena arena_;
+};
+
+/// The function `void dot(acc, a, b, scratch, keep)` for operands of these kinds; made on first use.
+llvm::Function* dot_function(Unit& unit, int64_t n, const View& a, const View& b);
+/// Bytes of scratch that it needs.
+int64_t dot_scratch(int64_t m, int64_t n, int64_t k);
+
+/// How the dot's register tile is cut for this host.
+struct DotShape {
+  int64_t rows, columns;  // of the register tile
+  unsigned lanes;         // of one vector
+};
+DotShape dot_shape(const Unit& unit, int64_t m, int64_t n);
+/// Converts `a` to f32 rows [m][k].
+void pack_rows(Elements& e, const View& a, Node to);
+/// Converts `b` [k, n] to f32 panels [n / columns][k][columns].
+void pack_panels(Elements& e, const Unit& unit, const View& b, int64_t columns, Node to);
+
+}  // namespace cpu
+TLXJIT_NAMESPACE_END

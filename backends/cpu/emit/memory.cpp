@@ -1,0 +1,139 @@
+// backends/cpu/emit/memory.cpp — tensors, buffers, views, copies, the workspace.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/cpu/emit/emitter_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace cpu {
+
+Node Emitter::slot_address(Value buffer, Value slot) {
+  const Type& t = type(buffer);
+  Node first = at(field(offsetof(Context, shared), b.getPtrTy()), unit_.buffer_offset.at(buffer));
+  return at(first, b.CreateMul(index64(slot), i64(t.shape.elements() * size(t.elem))));
+}
+
+Node Emitter::tensor_address(Value tensor) {
+  return at(field(offsetof(Context, tensors), b.getPtrTy()),
+            static_cast<int64_t>(unit_.index.at(tensor) * sizeof(tlxjit_cpu_tensor)));
+}
+
+View Emitter::view(Value v) {
+  const Op* def = unit_.module.def(v);
+  if (!def) unsupported(task_, "a view from nowhere");
+  View view;
+  switch (def->code) {
+    case OpCode::view: {
+      view.base = slot_address(def->operand(0), def->operand(1));
+      view.elem = type(def->operand(0)).elem;
+      view.shape = type(def->operand(0)).shape;
+      int64_t stride = 1;
+      for (int i = view.shape.rank - 1; i >= 0; --i) {
+        view.stride[static_cast<size_t>(i)] = stride;
+        stride *= view.shape[i];
+      }
+      return view;
+    }
+    case OpCode::part: {
+      view = this->view(def->operand(0));
+      const int64_t rows = type(v).shape[0];
+      view.shape[0] = rows;
+      view.base = at(view.base, b.CreateMul(index64(def->operand(1)), i64(rows * view.stride[0] * size(view.elem))));
+      return view;
+    }
+    case OpCode::trans:
+      view = this->view(def->operand(0));
+      std::swap(view.shape.dim[0], view.shape.dim[1]);
+      std::swap(view.stride[0], view.stride[1]);
+      return view;
+    default: unsupported(*def, "this op as a view");
+  }
+}
+
+Node Emitter::element_address(const Op& op) {
+  const Value buffer = op.operand(0);
+  return at(slot_address(buffer, op.operand(1)), b.CreateMul(index64(op.operand(2)), i64(size(type(buffer).elem))));
+}
+
+Node Emitter::load_scalar(const Op& op) {
+  const Value source = op.operand(0);
+  const Elem elem = type(source).elem;
+  if (op.code == OpCode::buffer_get) return load(element_address(op), elem, 1);
+  Node tensor = tensor_address(source);
+  Node offset = i64(0);
+  for (size_t i = 1; i < op.operands.size(); ++i) {
+    Node index = index64(op.operand(i));
+    if (i + 1 < op.operands.size()) {  // the innermost stride is 1
+      Node stride = b.CreateLoad(b.getInt64Ty(), at(tensor, static_cast<int64_t>(offsetof(tlxjit_cpu_tensor, strides) +
+                                                                                  8 * (i - 1))));
+      index = b.CreateMul(index, stride);
+    }
+    offset = b.CreateAdd(offset, index);
+  }
+  Node data = b.CreateLoad(b.getPtrTy(), tensor);
+  return load(at(data, b.CreateMul(offset, i64(size(elem)))), elem, 1);
+}
+
+/// copy.load, copy.store and tile.store: a call with a constant box and coordinates on the stack.
+void Emitter::copy(const Op& op) {
+  const bool load = op.code == OpCode::copy_load, from_tile = op.code == OpCode::tile_store;
+  const Value tensor = op.operand(0);
+  const auto rank = static_cast<size_t>(type(tensor).slots);
+  const size_t first = load ? 5 : from_tile ? 2 : 3;
+  const std::vector<int64_t>& box = op.attrs.list("box");
+  const int64_t ragged = op.attrs.integer("ragged", -1);
+  const size_t coordinates = rank + (ragged >= 0 ? 1 : 0);
+  if (box.size() != rank || rank < 1 || rank > Shape::max_rank || op.operands.size() != first + coordinates ||
+      ragged >= static_cast<int64_t>(rank))
+    unsupported(op, "a box whose rank is not the tensor's");
+  const Elem elem = type(tensor).elem;
+  int64_t elements = 1;
+  for (int64_t extent : box) elements *= extent;
+  if (elements != type(op.operand(1)).shape.elements() || elem != type(op.operand(1)).elem)
+    unsupported(op, "a box that is not of the local memory's size");
+
+  llvm::Type* i32 = b.getInt32Ty();
+  llvm::Type* i64_type = b.getInt64Ty();
+  auto integer = [](llvm::Type* t, int64_t v) { return llvm::ConstantInt::getSigned(llvm::cast<llvm::IntegerType>(t), v); };
+  std::vector<llvm::Constant*> extents;
+  for (size_t i = 0; i < 5; ++i) extents.push_back(integer(i64_type, i < rank ? box[i] : 0));
+  auto* array = llvm::ArrayType::get(i64_type, 5);
+  llvm::Constant* constant = llvm::ConstantStruct::getAnon(
+      {integer(i32, static_cast<int64_t>(rank)), integer(i32, size(elem)), integer(i32, ragged),
+       integer(i32, load ? 0 : 1), llvm::ConstantArray::get(array, extents)});
+  auto* global = new llvm::GlobalVariable(unit_.code, constant->getType(), true, llvm::GlobalValue::PrivateLinkage,
+                                          constant, "box");
+  static_assert(sizeof(Box) == 56);
+
+  Node where = entry_alloca(llvm::ArrayType::get(i64_type, sizeof(BoxAt) / 8));
+  auto put = [&](size_t offset, size_t i, Node v) {
+    b.CreateStore(v, at(where, static_cast<int64_t>(offset + 8 * i)));
+  };
+  const Op& declared = *unit_.module.def(tensor);
+  for (size_t i = 0; i < rank; ++i) {
+    put(offsetof(BoxAt, dim), i, index64(declared.operand(i)));
+    put(offsetof(BoxAt, at), i, index64(op.operand(first + i)));
+  }
+  if (ragged >= 0) put(offsetof(BoxAt, bound), 0, index64(op.operand(first + rank)));
+
+  Node local = from_tile ? tile_address(op.operand(1)) : slot_address(op.operand(1), op.operand(2));
+  auto runtime = unit_.code.getOrInsertFunction("tlxjit_cpu_copy", b.getVoidTy(), b.getPtrTy(), b.getPtrTy(),
+                                                b.getPtrTy(), b.getPtrTy());
+  b.CreateCall(runtime, {global, where, tensor_address(tensor), local});
+  if (load) settle(barrier_address(op.operand(3), op.operand(4)), b.getInt32(0), i64(-elements * size(elem)));
+}
+
+void Emitter::workspace(const Op& op) {
+  const int64_t word = op.attrs.integer("word", -1);
+  if (word < 0 || word >= unit_.words) unsupported(op, "a word outside the workspace");
+  Node address = at(field(offsetof(Context, workspace), b.getPtrTy()), word * 4);
+  Node value = scalar(op.operand(0));
+  if (op.code == OpCode::workspace_add) {
+    scalars_[op.result()] = b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, address, value, llvm::Align(4),
+                                              llvm::AtomicOrdering::AcquireRelease);
+    return;
+  }
+  auto* store = b.CreateAlignedStore(value, address, llvm::Align(4));
+  store->setAtomic(llvm::AtomicOrdering::Release);
+}
+
+}  // namespace cpu
+TLXJIT_NAMESPACE_END

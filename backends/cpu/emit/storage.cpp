@@ -1,0 +1,110 @@
+// backends/cpu/emit/storage.cpp — how elements lie in memory and in registers; loops; storage of tiles.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/cpu/emit/emitter_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace cpu {
+
+llvm::FastMathFlags Elements::contract() {
+  llvm::FastMathFlags flags;
+  flags.setAllowContract();
+  return flags;
+}
+
+llvm::Type* Elements::wide(llvm::Type* type, unsigned lanes) const {
+  return lanes == 1 ? type : llvm::FixedVectorType::get(type, lanes);
+}
+
+llvm::Type* Elements::reg(Elem elem, unsigned lanes) const {
+  auto& c = b.getContext();
+  switch (elem) {
+    case Elem::b1: return wide(llvm::Type::getInt1Ty(c), lanes);
+    case Elem::f16: case Elem::bf16: case Elem::f32: return wide(llvm::Type::getFloatTy(c), lanes);
+    case Elem::f64: return wide(llvm::Type::getDoubleTy(c), lanes);
+    default:
+      if (is_int(elem)) return wide(llvm::Type::getIntNTy(c, static_cast<unsigned>(bits(elem))), lanes);
+      throw Unsupported{nullptr, std::string("elements of type ") + to_string(elem)};
+  }
+}
+
+llvm::Type* Elements::mem(Elem elem, unsigned lanes) const {
+  auto& c = b.getContext();
+  switch (elem) {
+    case Elem::b1: return wide(llvm::Type::getInt8Ty(c), lanes);
+    case Elem::bf16: return wide(llvm::Type::getInt16Ty(c), lanes);
+    case Elem::f16: return wide(llvm::Type::getHalfTy(c), lanes);
+    default: return reg(elem, lanes);
+  }
+}
+
+Node Elements::load(Node at, Elem elem, unsigned lanes) {
+  Node x = b.CreateAlignedLoad(mem(elem, lanes), at, llvm::Align(static_cast<uint64_t>(size(elem))));
+  if (elem == Elem::b1) return b.CreateICmpNE(x, llvm::Constant::getNullValue(x->getType()));
+  if (elem == Elem::f16) return b.CreateFPExt(x, reg(elem, lanes));
+  if (elem == Elem::bf16) {
+    Node bits32 = b.CreateZExt(x, wide(b.getInt32Ty(), lanes));
+    return b.CreateBitCast(b.CreateShl(bits32, 16), reg(elem, lanes));
+  }
+  return x;
+}
+
+namespace {
+unsigned lanes_of(Node x) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  return vector ? vector->getNumElements() : 1;
+}
+}  // namespace
+
+void Elements::store(Node x, Node at, Elem elem) {
+  const unsigned lanes = lanes_of(x);
+  if (elem == Elem::b1) x = b.CreateZExt(x, mem(elem, lanes));
+  if (elem == Elem::f16) x = b.CreateFPTrunc(x, mem(elem, lanes));
+  if (elem == Elem::bf16) {
+    Node bits32 = b.CreateBitCast(x, wide(b.getInt32Ty(), lanes));
+    x = b.CreateTrunc(b.CreateLShr(bits32, 16), mem(elem, lanes));
+  }
+  b.CreateAlignedStore(x, at, llvm::Align(static_cast<uint64_t>(size(elem))));
+}
+
+Node Elements::splat(Node x, unsigned lanes) {
+  if (lanes == 1 || x->getType()->isVectorTy()) return x;
+  return b.CreateVectorSplat(lanes, x);
+}
+
+Node Elements::at(Node base, Node bytes) { return b.CreatePtrAdd(base, bytes); }
+Node Elements::at(Node base, int64_t bytes) { return bytes == 0 ? base : b.CreatePtrAdd(base, i64(bytes)); }
+
+void Elements::loop(int64_t n, int64_t step, const std::function<void(Node)>& body) {
+  if (n == step) return body(i64(0));
+  llvm::Function* fn = b.GetInsertBlock()->getParent();
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  auto* head = llvm::BasicBlock::Create(b.getContext(), "loop", fn);
+  auto* exit = llvm::BasicBlock::Create(b.getContext(), "done", fn);
+  b.CreateBr(head);
+  b.SetInsertPoint(head);
+  llvm::PHINode* i = b.CreatePHI(b.getInt64Ty(), 2);
+  i->addIncoming(i64(0), before);
+  body(i);
+  Node next = b.CreateAdd(i, i64(step), "", true, true);
+  i->addIncoming(next, b.GetInsertBlock());
+  b.CreateCondBr(b.CreateICmpULT(next, i64(n)), head, exit);
+  b.SetInsertPoint(exit);
+}
+
+int64_t Arena::take(int64_t bytes) {
+  constexpr int64_t line = 64;
+  bytes = (bytes + line - 1) / line * line;
+  int64_t at = 0;
+  for (const auto& [offset, size] : used_) {
+    if (at + bytes <= offset) break;
+    at = offset + size;
+  }
+  used_[at] = bytes;
+  size_ = std::max(size_, at + bytes);
+  return at;
+}
+
+void Arena::give(int64_t offset) { used_.erase(offset); }
+
+}  // namespace cpu
+TLXJIT_NAMESPACE_END

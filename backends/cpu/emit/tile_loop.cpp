@@ -1,0 +1,203 @@
+// backends/cpu/emit/tile_loop.cpp — one group of tile ops as a loop over rows and vectors of columns.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <cmath>
+#include <limits>
+
+#include "backends/cpu/emit/emitter_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace cpu {
+
+/// Where the loops stand. Rows are all axes but the last, flattened.
+struct Emitter::Position {
+  const Group& group;
+  int64_t rows, columns;
+  unsigned lanes;
+  Node row = nullptr;
+  Node column = nullptr;
+  std::unordered_map<Value, Node> held = {};       // by value, at this position
+  std::unordered_map<Value, Node> row_values = {};  // of row tiles that are broadcast along the last axis
+  std::unordered_map<Value, Node> sums = {};        // of reductions along the last axis: stack slots
+};
+
+namespace {
+
+unsigned lanes_for(int64_t columns) {
+  unsigned lanes = 16;
+  while (columns % lanes != 0) lanes /= 2;
+  return lanes;
+}
+
+/// The number of rows that pass while the index along `axis` stays: the product of the row axes after it.
+int64_t rows_below(const Shape& s, int axis) {
+  int64_t n = 1;
+  for (int i = axis + 1; i < s.rank - 1; ++i) n *= s[i];
+  return n;
+}
+
+bool last_axis(const Op& op, const Shape& s) { return op.attrs.integer("axis") == s.rank - 1; }
+
+}  // namespace
+
+/// The flat index, without `axis` (not the last one), of the position.
+Node Emitter::without_axis(const Position& p, int axis) {
+  const Shape& s = p.group.domain;
+  const int64_t below = rows_below(s, axis);
+  Node row = below == 1 ? i64(0) : b.CreateURem(p.row, i64(below));
+  if (axis > 0) row = b.CreateAdd(b.CreateMul(b.CreateUDiv(p.row, i64(below * s[axis])), i64(below)), row);
+  return b.CreateAdd(b.CreateMul(row, i64(p.columns)), p.column);
+}
+
+void Emitter::emit_group(const Group& group) {
+  const Shape& s = group.domain;
+  Position p{group, 1, s[s.rank - 1], 1};
+  for (int i = 0; i + 1 < s.rank; ++i) p.rows *= s[i];
+  p.lanes = lanes_for(p.columns);
+  for (const Op* op : group.ops)
+    if (op->code == OpCode::reduce) {
+      if (last_axis(*op, s))
+        p.sums[op->result()] = entry_alloca(reg(type(op->result()).elem, p.lanes));
+      else
+        begin_reduce(*op);
+    }
+  loop(p.rows, 1, [&](Node row) {
+    p.row = row;
+    p.row_values.clear();
+    for (const Op* op : group.ops) {
+      if (op->code == OpCode::broadcast && last_axis(*op, s)) {
+        const Elem elem = type(op->operand(0)).elem;
+        Node value = load(at(tile_address(op->operand(0)), b.CreateMul(row, i64(size(elem)))), elem, 1);
+        p.row_values[op->result()] = splat(value, p.lanes);
+      }
+      if (op->code == OpCode::reduce && last_axis(*op, s))
+        b.CreateStore(identity(*op, p.lanes), p.sums.at(op->result()));
+    }
+    loop(p.columns, p.lanes, [&](Node column) {
+      p.column = column;
+      p.held.clear();
+      for (const Op* op : group.ops) emit_element(*op, p);
+    });
+    for (const Op* op : group.ops)
+      if (op->code == OpCode::reduce && last_axis(*op, s)) finish_row(*op, p);
+  });
+}
+
+/// What a reduction starts from. A number wins over NaN, so NaN is what changes no maximum.
+Node Emitter::identity(const Op& op, unsigned lanes) {
+  const Elem elem = type(op.result()).elem;
+  llvm::Type* t = reg(elem, lanes);
+  const bool sum = op.attrs.text("kind") == "sum";
+  if (!sum && op.attrs.text("kind") != "max") unsupported(op, "this kind of reduction");
+  if (is_float(elem)) return sum ? llvm::ConstantFP::getZero(t) : llvm::ConstantFP::getNaN(t);
+  const auto width = static_cast<unsigned>(bits(elem));
+  if (sum || is_unsigned_int(elem)) return llvm::Constant::getNullValue(t);
+  return llvm::ConstantInt::get(t, llvm::APInt::getSignedMinValue(width));
+}
+
+/// A reduction along another axis than the last adds up in memory.
+void Emitter::begin_reduce(const Op& op) {
+  const Type& t = type(op.result());
+  const unsigned lanes = lanes_for(t.shape[t.shape.rank - 1]);
+  Node start = identity(op, lanes);
+  Node base = tile_address(op.result());
+  loop(t.shape.elements(), lanes, [&](Node i) { store(start, at(base, b.CreateMul(i, i64(size(t.elem)))), t.elem); });
+}
+
+void Emitter::finish_row(const Op& op, Position& p) {
+  const Elem elem = type(op.result()).elem;
+  Node x = b.CreateLoad(reg(elem, p.lanes), p.sums.at(op.result()));
+  // Halves onto each other: a fixed order, and short.
+  for (unsigned n = p.lanes; n > 1; n /= 2) {
+    std::vector<int> low(n / 2), high(n / 2);
+    for (unsigned i = 0; i < n / 2; ++i) low[i] = static_cast<int>(i), high[i] = static_cast<int>(i + n / 2);
+    Node x0 = b.CreateShuffleVector(x, low), x1 = b.CreateShuffleVector(x, high);
+    x = op.attrs.text("kind") == "sum" ? (is_float(elem) ? b.CreateFAdd(x0, x1) : b.CreateAdd(x0, x1))
+                                       : larger(x0, x1, elem);
+  }
+  if (p.lanes > 1) x = b.CreateExtractElement(x, uint64_t{0});
+  store(round(x, elem), at(tile_address(op.result()), b.CreateMul(p.row, i64(size(elem)))), elem);
+}
+
+Node Emitter::lane(Value v, Position& p) {
+  if (auto found = p.held.find(v); found != p.held.end()) return found->second;
+  if (type(v).is_scalar()) return p.held[v] = splat(scalar(v), p.lanes);
+  const Elem elem = type(v).elem;
+  Node index = b.CreateAdd(b.CreateMul(p.row, i64(p.columns)), p.column);
+  return p.held[v] = load(at(tile_address(v), b.CreateMul(index, i64(size(elem)))), elem, p.lanes);
+}
+
+void Emitter::emit_element(const Op& op, Position& p) {
+  const Shape& s = p.group.domain;
+  Node flat = b.CreateAdd(b.CreateMul(p.row, i64(p.columns)), p.column);
+  auto element = [&](Node base, Node index, Elem elem) { return at(base, b.CreateMul(index, i64(size(elem)))); };
+  auto sink = [&](Value v, Node base) { store(lane(v, p), element(base, flat, type(v).elem), type(v).elem); };
+  const int axis = static_cast<int>(op.attrs.integer("axis"));
+  if (axis < 0 || axis >= s.rank) unsupported(op, "an axis that the tile lacks");
+  Node out = nullptr;
+  switch (op.code) {
+    case OpCode::set: return sink(op.operand(1), tile_address(op.operand(0)));
+    case OpCode::acc_write: return sink(op.operand(1), tile_address(op.operand(0)));
+    case OpCode::buffer_store:
+      if (type(op.operand(0)).elem != type(op.operand(2)).elem || type(op.operand(0)).shape.elements() != type(op.operand(2)).shape.elements())
+        unsupported(op, "a tile that is not of the slot's type");
+      return sink(op.operand(2), slot_address(op.operand(0), op.operand(1)));
+    case OpCode::reduce: {
+      const Elem elem = type(op.result()).elem;
+      const bool sum = op.attrs.text("kind") == "sum";
+      auto join = [&](Node a, Node x) { return sum ? (is_float(elem) ? b.CreateFAdd(a, x) : b.CreateAdd(a, x)) : larger(a, x, elem); };
+      Node x = lane(op.operand(0), p);
+      if (axis == s.rank - 1) {
+        Node slot = p.sums.at(op.result());
+        b.CreateStore(join(b.CreateLoad(reg(elem, p.lanes), slot), x), slot);
+      } else {
+        Node slot = element(tile_address(op.result()), without_axis(p, axis), elem);
+        store(round(join(load(slot, elem, p.lanes), x), elem), slot, elem);
+      }
+      return;
+    }
+    case OpCode::get: out = load(element(tile_address(op.operand(0)), flat, type(op.result()).elem),
+                                 type(op.result()).elem, p.lanes); break;
+    case OpCode::acc_read: {
+      const int64_t width = type(op.operand(0)).shape[1];
+      Node index = b.CreateAdd(b.CreateMul(p.row, i64(width)), b.CreateAdd(p.column, i64(op.attrs.integer("col"))));
+      out = load(element(tile_address(op.operand(0)), index, Elem::f32), Elem::f32, p.lanes);
+      break;
+    }
+    case OpCode::constant: out = constant(op, type(op.result()).elem, p.lanes); break;
+    case OpCode::splat: case OpCode::finish: out = lane(op.operand(0), p); break;
+    case OpCode::iota: {
+      llvm::Type* i32 = b.getInt32Ty();
+      if (axis == s.rank - 1) {
+        Node first = splat(b.CreateTrunc(p.column, i32), p.lanes);
+        out = p.lanes == 1 ? first : b.CreateAdd(first, b.CreateStepVector(llvm::FixedVectorType::get(i32, p.lanes)));
+      } else {
+        Node i = b.CreateUDiv(p.row, i64(rows_below(s, axis)));
+        out = splat(b.CreateTrunc(axis == 0 ? i : b.CreateURem(i, i64(s[axis])), i32), p.lanes);
+      }
+      break;
+    }
+    case OpCode::broadcast: {
+      const Elem elem = type(op.result()).elem;
+      out = axis == s.rank - 1 ? p.row_values.at(op.result())
+                               : load(element(tile_address(op.operand(0)), without_axis(p, axis), elem), elem, p.lanes);
+      break;
+    }
+    case OpCode::cast: out = cast(lane(op.operand(0), p), type(op.operand(0)).elem, type(op.result()).elem); break;
+    case OpCode::select: {
+      Node condition = type(op.operand(0)).is_scalar() ? scalar(op.operand(0)) : lane(op.operand(0), p);
+      out = b.CreateSelect(condition, lane(op.operand(1), p), lane(op.operand(2), p));
+      break;
+    }
+    default: {
+      if (!is_elementwise(op.code)) unsupported(op, "this op on tiles");
+      llvm::SmallVector<Node, 3> in;
+      for (Value v : op.operands) in.push_back(lane(v, p));
+      out = compute(op, in, type(op.operand(0)).elem);
+    }
+  }
+  p.held[op.result()] = out;
+  if (stored(op.result(), p.group)) sink(op.result(), tile_address(op.result()));
+}
+
+}  // namespace cpu
+TLXJIT_NAMESPACE_END

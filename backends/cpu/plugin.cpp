@@ -1,0 +1,50 @@
+// backends/cpu/plugin.cpp — the plug-in's one exported symbol.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <new>
+
+#include "backends/cpu/compile_p.h"
+#include "backends/cpu/executor_p.h"
+#include "tlxjit_source_hash.h"
+
+namespace {
+
+using namespace tlxjit;
+
+tlxjit_cpu_status compile(const char* text, size_t length, tlxjit_cpu_kernel** kernel, tlxjit_cpu_failure* failure) {
+  *kernel = nullptr;
+  failure->status = TLXJIT_CPU_OK;
+  failure->op = UINT32_MAX;
+  failure->message[0] = '\0';
+  failure->blocked_count = 0;
+  try {
+    auto made = std::make_unique<tlxjit_cpu_kernel>();
+    made->pool = cpu::Pool::shared();
+    const tlxjit_cpu_status status = cpu::compile({text, length}, made->program, *failure);
+    if (status == TLXJIT_CPU_OK) *kernel = made.release();
+    return status;
+  } catch (const std::bad_alloc&) {
+    return cpu::fail(*failure, TLXJIT_CPU_MEMORY, "no memory to compile");
+  } catch (...) {
+    return cpu::fail(*failure, TLXJIT_CPU_COMPILER, "an unexpected fault while compiling");
+  }
+}
+
+void destroy(tlxjit_cpu_kernel* kernel) { delete kernel; }
+
+tlxjit_cpu_status launch(tlxjit_cpu_kernel* kernel, const tlxjit_cpu_launch* launch, tlxjit_cpu_failure* failure) {
+  try {
+    return cpu::launch(*kernel, *launch, *failure);
+  } catch (const std::bad_alloc&) {
+    return cpu::fail(*failure, TLXJIT_CPU_MEMORY, "no memory to launch");
+  } catch (...) {
+    return cpu::fail(*failure, TLXJIT_CPU_COMPILER, "an unexpected fault while launching");
+  }
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const tlxjit_cpu_backend* tlxjit_backend_v1() {
+  static const tlxjit_cpu_backend backend = {
+      sizeof(tlxjit_cpu_backend), TLXJIT_CPU_PLUGIN_VERSION, TLXJIT_SOURCE_HASH, cpu::cpu_name(), compile, destroy, launch};
+  return &backend;
+}

@@ -1,0 +1,83 @@
+// backends/cpu/pool.cpp — the worker threads that all kernels of the plug-in share.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/cpu/pool_p.h"
+
+#include <algorithm>
+#include <system_error>
+
+TLXJIT_NAMESPACE_BEGIN
+namespace cpu {
+
+Pool::~Pool() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+std::shared_ptr<Pool> Pool::shared() {
+  // Never destroyed: a weak pointer without an owner holds nothing that a process must give back.
+  static auto* mutex = new std::mutex();
+  static auto* pool = new std::weak_ptr<Pool>();
+  std::lock_guard lock(*mutex);
+  auto made = pool->lock();
+  if (!made) {
+    made = std::make_shared<Pool>();
+    *pool = made;
+  }
+  return made;
+}
+
+void Pool::grow(int threads) {
+  while (static_cast<int>(threads_.size()) < threads) {
+    try {
+      threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      return;  // fewer threads are slower, not wrong
+    }
+  }
+}
+
+void Pool::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    Entry* entry = nullptr;
+    wake_.wait(lock, [&] {
+      for (Entry* e : entries_)
+        if (e->wanted > 0) {
+          entry = e;
+          return true;
+        }
+      return stop_;
+    });
+    if (!entry) return;
+    --entry->wanted;
+    ++entry->working;
+    lock.unlock();
+    entry->job->run();
+    lock.lock();
+    entry->wanted = 0;  // its work is all taken
+    if (--entry->working == 0) finished_.notify_all();
+  }
+}
+
+void Pool::run(Job& job, int threads) {
+  if (threads <= 1) return job.run();
+  Entry entry{&job, threads - 1, 0};
+  {
+    std::lock_guard lock(mutex_);
+    grow(threads - 1);
+    entries_.push_back(&entry);
+  }
+  wake_.notify_all();
+  job.run();
+  std::unique_lock lock(mutex_);
+  entry.wanted = 0;
+  finished_.wait(lock, [&] { return entry.working == 0; });
+  entries_.erase(std::find(entries_.begin(), entries_.end(), &entry));
+}
+
+}  // namespace cpu
+TLXJIT_NAMESPACE_END
