@@ -80,7 +80,7 @@ Tiles Kernel::persistent(Operand rows, Operand columns, PersistentOptions option
   const Tile r = state_->constant_handle(state_->index(rows)), c = state_->constant_handle(state_->index(columns));
   const Tile total = Operand(r, rows.at) * Operand(c, columns.at);
   return schedule("static", Operand(total, rows.at), [&](Index t) -> TileAt {
-    const Tile taken = t >= 0;
+    const Tile taken = state_->constant_handle(state_->literal(Operand(true, rows.at), Elem::b1));
     if (options.group <= 0) return {taken, {t / c, t % c}};
     // Groups of rows, inside a group column by column: a wave of programs covers a nearly square piece of the
     // grid, so that it re-reads as little as possible.

@@ -136,8 +136,7 @@ std::string check_memory(const Module& module, const Op& op) {
       if (module.type(op.results[0]) != Type::tensor(tensor.slots - 1, tensor.elem)) return "gives one axis less";
       return check_indices(module, op, 1);
     case OpCode::window:
-      if (axis < 0 || axis >= tensor.slots - 1)
-        return "axis " + std::to_string(axis) + " cannot be narrowed (axes 0 to rank − 2 can)";
+      if (axis < 0 || axis >= tensor.slots) return "axis " + std::to_string(axis) + " is out of range";
       if (module.type(op.results[0]) != tensor) return "keeps the type";
       return check_indices(module, op, 1);
     case OpCode::load_scalar:

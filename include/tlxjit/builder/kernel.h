@@ -24,7 +24,7 @@ class TLXJIT_API Tensor {
   /// The tensor without `axis`, at `index` (in range at run time). The last axis stays.
   Tensor at(int axis, Operand index) const;
   /// The tensor restricted along `axis` to [offset, offset + extent), offset and extent ≥ 0 and inside at run
-  /// time. The last axis stays.
+  /// time.
   Tensor window(int axis, Operand offset, Operand extent) const;
   /// One element at `indices`, which must be inside.
   Scalar load(std::initializer_list<Operand> indices) const;
@@ -129,7 +129,8 @@ class TLXJIT_API Tiles {
     if constexpr (std::is_invocable_v<Fn&, std::vector<Index>&>) fn(i);
     else if constexpr (std::is_invocable_v<Fn&, Index>) fn(std::move(i[0]));
     else if constexpr (std::is_invocable_v<Fn&, Index, Index>) fn(std::move(i[0]), std::move(i[1]));
-    else fn(std::move(i[0]), std::move(i[1]), std::move(i[2]));
+    else if constexpr (std::is_invocable_v<Fn&, Index, Index, Index>) fn(std::move(i[0]), std::move(i[1]), std::move(i[2]));
+    else fn(std::move(i[0]), std::move(i[1]), std::move(i[2]), std::move(i[3]));
   }
   void run(const std::function<void(std::vector<Index>&)>& fn, std::source_location at) const;
   std::shared_ptr<BuilderState> state_;

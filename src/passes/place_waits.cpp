@@ -1,0 +1,266 @@
+// src/passes/place_waits.cpp — waits, fences and releases around asynchronous dots.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/passes/place_waits_p.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "src/passes/op_builder_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+namespace {
+
+/// What a dot reads while it is in flight.
+struct DotReads {
+  Value acc = no_value;
+  Value variable = no_value;  ///< the variable whose value is operand a
+  std::set<Value> slots;
+};
+
+/// At one point of the program, over all paths that lead there.
+struct State {
+  std::map<const Op*, int> in_flight;  ///< dot → least number of groups issued after it
+  bool dirty = true;                   ///< registers of sums or operands were touched since the last fence
+
+  bool operator==(const State&) const = default;
+  void join(const State& other) {
+    for (const auto& [dot, younger] : other.in_flight) {
+      auto [at, added] = in_flight.emplace(dot, younger);
+      if (!added) at->second = std::min(at->second, younger);
+    }
+    dirty |= other.dirty;
+  }
+};
+
+/// A value's view chain ends at the slot it was taken from.
+Value slot_of(const Module& module, Value v) {
+  for (const Op* def = module.def(v); def; def = module.def(v)) {
+    if (def->code == OpCode::wait_slot || def->code == OpCode::acquire) return v;
+    if (def->code != OpCode::field && def->code != OpCode::part && def->code != OpCode::trans) return no_value;
+    v = def->operands[0];
+  }
+  return no_value;
+}
+
+class Placer {
+ public:
+  explicit Placer(Module& module) : module_(module) {}
+
+  void task(Op& task) {
+    survey(task.regions[0]);
+    sink(task.regions[0]);
+    add_releases(task.regions[0]);
+    State state;
+    process(task.regions[0], state, true);
+    if (!state.in_flight.empty()) {
+      OpBuilder b{module_, &task.regions[0].ops, task.location};
+      wait(state, 0, &b);
+    }
+  }
+
+ private:
+  // --- preparation ---
+
+  void survey(const Block& block) {
+    walk(block, [&](const Op& op) {
+      for (Value v : op.operands) ++uses_[v];
+      if (op.code != OpCode::dot) return;
+      DotReads& reads = dots_[&op];
+      reads.acc = op.operands[0];
+      for (size_t i : {size_t{1}, size_t{2}})
+        if (Value slot = slot_of(module_, op.operands[i]); slot != no_value) reads.slots.insert(slot);
+      const Op* a = module_.def(op.operands[1]);
+      if (a && a->code == OpCode::get) {
+        reads.variable = a->operands[0];
+        operand_variables_.insert(reads.variable);
+      }
+    });
+  }
+
+  /// Moves the op that makes a value down to where the value is assigned to an operand of dots: made earlier,
+  /// it would be evaluated while the former value is still being read.
+  void sink(Block& block) {
+    for (size_t i = 0; i < block.ops.size(); ++i) {
+      for (Block& region : block.ops[i]->regions) sink(region);
+      const Op& set = *block.ops[i];
+      if (set.code != OpCode::set || !operand_variables_.count(set.operands[0]) || uses_[set.operands[1]] != 1) continue;
+      const Op* def = module_.def(set.operands[1]);
+      if (!def || info(def->code).scope != Scope::pure) continue;
+      for (size_t j = i; j-- > 0;)
+        if (block.ops[j].get() == def) {
+          std::rotate(block.ops.begin() + static_cast<long>(j), block.ops.begin() + static_cast<long>(j) + 1,
+                      block.ops.begin() + static_cast<long>(i));
+          break;
+        }
+    }
+  }
+
+  bool uses_slot(const Op& op, Value slot) const {
+    for (Value v : op.operands)
+      if (slot_of(module_, v) == slot) return true;
+    for (const Block& region : op.regions)
+      for (const auto& inner : region.ops)
+        if (uses_slot(*inner, slot)) return true;
+    return false;
+  }
+
+  /// Slots without a release get one after their last use.
+  void add_releases(Block& block) {
+    for (size_t i = 0; i < block.ops.size(); ++i) {
+      for (Block& region : block.ops[i]->regions) add_releases(region);
+      if (block.ops[i]->code != OpCode::wait_slot) continue;
+      const Value slot = block.ops[i]->results[0];
+      size_t last = i;
+      bool released = false;
+      for (size_t j = i + 1; j < block.ops.size(); ++j) {
+        if (!uses_slot(*block.ops[j], slot)) continue;
+        last = j;
+        released |= block.ops[j]->code == OpCode::release;
+      }
+      if (released) continue;
+      auto release = module_.make(OpCode::release, {slot}, {}, {}, block.ops[i]->location);
+      block.ops.insert(block.ops.begin() + static_cast<long>(last) + 1, std::move(release));
+    }
+  }
+
+  // --- placement ---
+
+  /// Leaves `pending` groups in flight. Without a builder only the state changes.
+  void wait(State& state, int pending, OpBuilder* b) {
+    if (b) b->append(OpCode::dot_wait, {}, {}, OpBuilder::attr("pending", int64_t{pending}));
+    std::erase_if(state.in_flight, [&](const auto& item) { return item.second >= pending; });
+  }
+
+  /// Waits until no dot for which `reads` holds is in flight.
+  template <class Reads>
+  void complete(State& state, OpBuilder* b, Reads&& reads) {
+    int pending = -1;
+    for (const auto& [dot, younger] : state.in_flight)
+      if (reads(dots_.at(dot)) && (pending < 0 || younger < pending)) pending = younger;
+    if (pending >= 0) wait(state, pending, b);
+  }
+
+  bool reading(const State& state, Value slot) const {
+    for (const auto& [dot, younger] : state.in_flight)
+      if (dots_.at(dot).slots.count(slot)) return true;
+    return false;
+  }
+
+  /// Follows a block; with `emit` also rewrites it.
+  void process(Block& block, State& state, bool emit) {
+    Ops old;
+    if (emit) {
+      old = std::move(block.ops);
+      block.ops.clear();
+    }
+    const Ops& source = emit ? old : block.ops;
+    std::vector<std::pair<Value, uint32_t>> pending;  // slots whose release waits for its dots, with its location
+    OpBuilder builder{module_, &block.ops};
+    OpBuilder* b = emit ? &builder : nullptr;
+    const auto release_complete = [&] {
+      std::erase_if(pending, [&](const auto& item) {
+        if (reading(state, item.first)) return false;
+        if (b) {
+          OpBuilder at = *b;
+          at.location = item.second;
+          at.append(OpCode::release, {item.first});
+        }
+        return true;
+      });
+    };
+    const auto finish = [&] {
+      while (!pending.empty()) {
+        const Value slot = pending.front().first;
+        complete(state, b, [&](const DotReads& reads) { return reads.slots.count(slot) != 0; });
+        release_complete();
+      }
+    };
+
+    for (size_t i = 0; i < source.size(); ++i) {
+      Op& op = *source[i];
+      builder.location = op.location;
+      if (op.code == OpCode::yield) finish();
+      before(op, i + 1 < source.size() ? source[i + 1].get() : nullptr, state, b);
+      release_complete();
+      if (op.code == OpCode::release) {
+        pending.emplace_back(op.operands[0], op.location);
+        release_complete();
+        continue;  // written by release_complete
+      }
+      regions(op, state, emit);
+      if (op.code == OpCode::acc_read || op.code == OpCode::acc_write) state.dirty = true;
+      if (op.code == OpCode::set && operand_variables_.count(op.operands[0])) state.dirty = true;
+      if (emit) block.ops.push_back(std::move(old[i]));
+      if (op.code == OpCode::dot) {
+        if (b) b->append(OpCode::dot_commit, {});
+        for (auto& [dot, younger] : state.in_flight) ++younger;
+        state.in_flight[&op] = 0;
+      }
+      release_complete();
+    }
+    finish();
+  }
+
+  /// What must happen before an op.
+  void before(const Op& op, const Op* next, State& state, OpBuilder* b) {
+    if (op.code == OpCode::acc_read || op.code == OpCode::acc_write)
+      complete(state, b, [&](const DotReads& reads) { return reads.acc == op.operands[0]; });
+    // Before the op that makes a value for an operand in flight, or before the assignment itself.
+    const Op* set = op.code == OpCode::set ? &op : nullptr;
+    if (next && next->code == OpCode::set && !op.results.empty() && next->operands[1] == op.results[0] &&
+        info(op.code).scope == Scope::pure)
+      set = next;
+    if (set && operand_variables_.count(set->operands[0]))
+      complete(state, b, [&](const DotReads& reads) { return reads.variable == set->operands[0]; });
+    if (op.code == OpCode::dot) {
+      const DotReads& reads = dots_.at(&op);
+      const bool fresh_tile = module_.type(op.operands[1]).is_tile() && reads.variable == no_value;
+      if (state.dirty || fresh_tile) {
+        if (b) b->append(OpCode::dot_fence, {});
+        state.dirty = false;
+      }
+    }
+  }
+
+  void regions(Op& op, State& state, bool emit) {
+    if (op.code == OpCode::if_) {
+      State other = state;
+      process(op.regions[0], state, emit);
+      process(op.regions[1], other, emit);
+      state.join(other);
+    } else if (op.code == OpCode::for_ || op.code == OpCode::while_) {
+      State head = state;
+      while (true) {  // the least number of younger groups only sinks, so this ends
+        State body = head;
+        for (Block& region : op.regions) process(region, body, false);
+        State joined = head;
+        joined.join(body);
+        if (joined == head) break;
+        head = joined;
+      }
+      state = head;
+      State body = head;
+      for (Block& region : op.regions) {
+        process(region, body, emit);
+        if (op.code == OpCode::while_ && &region == &op.regions[0]) state = body;
+      }
+    }
+  }
+
+  Module& module_;
+  std::map<const Op*, DotReads> dots_;
+  std::set<Value> operand_variables_;
+  std::map<Value, int> uses_;
+};
+
+}  // namespace
+
+Result<void> place_waits(Module& module) {
+  for (auto& op : module.body.ops)
+    if (op->code == OpCode::task) Placer(module).task(*op);
+  return {};
+}
+
+TLXJIT_NAMESPACE_END

@@ -1,0 +1,20 @@
+// src/passes/place_waits_p.h — pass place_waits.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "src/passes/lower_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+/// Makes the dot queue explicit. An instance's dots complete in issue order, so a wait that leaves the n
+/// youngest groups in flight completes all older ones. The pass follows, for every dot, the least number of
+/// groups issued after it on any path, and puts
+///   - dot.fence before a dot when registers of sums or operands were touched since the last fence,
+///   - dot.commit after each dot,
+///   - dot.wait before sums are read or written, before a value that is assigned to an in-flight operand is
+///     made (its op is moved down to the assignment first), before a slot is released, and at the end of a task,
+///   - release of each slot at the first point where all its reads are known to be complete.
+/// Younger groups stay in flight wherever the count allows it.
+Result<void> place_waits(Module& module);
+
+TLXJIT_NAMESPACE_END
