@@ -1,0 +1,141 @@
+// tests/unit/cpu/plugin_p.h — loads the CPU plug-in and runs kernels given as text.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "src/runtime/cpu_plugin_p.h"
+
+namespace cpu_test {
+
+inline const tlxjit_cpu_backend& backend() {
+  static const tlxjit_cpu_backend* table = [] {
+    void* library = dlopen(TLXJIT_CPU_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+      ADD_FAILURE() << dlerror();
+      std::abort();
+    }
+    auto* entry = reinterpret_cast<const tlxjit_cpu_backend* (*)()>(dlsym(library, "tlxjit_backend_v1"));
+    return entry();
+  }();
+  return *table;
+}
+
+/// Random numbers whose seed is printed when a test fails.
+class Random {
+ public:
+  Random() : seed_(std::getenv("TLXJIT_SEED") ? std::stoul(std::getenv("TLXJIT_SEED")) : std::random_device()()),
+             engine_(seed_) {
+    ::testing::Test::RecordProperty("seed", std::to_string(seed_));
+  }
+  std::string seed() const { return "TLXJIT_SEED=" + std::to_string(seed_); }
+  float real(float low = -1, float high = 1) { return std::uniform_real_distribution<float>(low, high)(engine_); }
+  int integer(int low, int high) { return std::uniform_int_distribution<int>(low, high)(engine_); }
+
+ private:
+  unsigned long seed_;
+  std::mt19937_64 engine_;
+};
+
+struct bf16 {
+  uint16_t bits = 0xffff;
+  bf16() = default;
+  explicit bf16(float x) {
+    uint32_t u;
+    std::memcpy(&u, &x, 4);
+    bits = std::isnan(x) ? uint16_t(u >> 16 | 0x40) : uint16_t((u + 0x7fff + (u >> 16 & 1)) >> 16);
+  }
+  explicit operator float() const {
+    const uint32_t u = uint32_t(bits) << 16;
+    float x;
+    std::memcpy(&x, &u, 4);
+    return x;
+  }
+};
+
+/// A dense tensor; `poisoned` ones hold NaN or all ones.
+template <class T>
+struct Tensor {
+  std::vector<int64_t> shape;
+  std::vector<T> data;
+
+  explicit Tensor(std::vector<int64_t> s) : shape(std::move(s)) {
+    size_t n = 1;
+    for (int64_t d : shape) n *= static_cast<size_t>(d);
+    data.resize(n);
+    std::memset(static_cast<void*>(data.data()), 0xff, n * sizeof(T));
+  }
+  void fill(Random& random) {
+    for (T& x : data) x = T(random.real());
+  }
+  operator tlxjit_cpu_tensor() {
+    tlxjit_cpu_tensor t{data.data(), {}};
+    int64_t stride = 1;
+    for (size_t i = shape.size(); i-- > 0;) {
+      t.strides[i] = stride;
+      stride *= shape[i];
+    }
+    return t;
+  }
+};
+
+struct Launch {
+  std::vector<int32_t> dims;
+  std::vector<tlxjit_cpu_tensor> tensors;
+  std::vector<uint64_t> scalars;
+  int32_t* workspace = nullptr;
+  int32_t grid = 1;
+  int32_t threads = 2;
+};
+
+class Kernel {
+ public:
+  explicit Kernel(const std::string& text) {
+    status = backend().compile(text.data(), text.size(), &kernel_, &failure);
+  }
+  ~Kernel() {
+    if (kernel_) backend().destroy(kernel_);
+  }
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+  tlxjit_cpu_status launch(const Launch& l) {
+    const tlxjit_cpu_launch launch{l.dims.data(), l.tensors.data(), l.scalars.data(), l.workspace, l.grid, l.threads};
+    return status = backend().launch(kernel_, &launch, &failure);
+  }
+
+  tlxjit_cpu_status status;
+  tlxjit_cpu_failure failure{};
+
+ private:
+  tlxjit_cpu_kernel* kernel_ = nullptr;
+};
+
+#define ASSERT_COMPILED(k) \
+  ASSERT_EQ((k).status, TLXJIT_CPU_OK) << (k).failure.message << " (op " << (k).failure.op << ")"
+
+inline std::string read(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+template <class T>
+uint64_t bits_of(T x) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &x, sizeof x);
+  return bits;
+}
+
+}  // namespace cpu_test

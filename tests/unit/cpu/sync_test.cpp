@@ -1,0 +1,2 @@
+// tests/unit/cpu/sync_test.cpp
+#include "tests/unit/cpu/plugin_p.h"
