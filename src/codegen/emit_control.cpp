@@ -94,6 +94,13 @@ void Emitter::while_loop(const Op& op) {
 void Emitter::branch(const Op& op) {
   flush_all();
   out_->open("if (" + scalar(op.operand(0)) + ") {");
+  bool writes_tiles = false;
+  for (const Block& region : op.regions)
+    walk(region, [&](const Op& inner) {
+      writes_tiles |= inner.code == OpCode::acc_write || (inner.code == OpCode::set && is_tile(inner.operand(0)));
+    });
+  // Else the compiler makes of it a select per register, executed always; branches here are uniform and rarely taken.
+  if (writes_tiles) out_->line("asm volatile(\"\");");
   block(op.regions[0]);
   flush_all();
   if (op.regions.size() > 1 && !op.regions[1].ops.empty()) {
