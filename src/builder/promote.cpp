@@ -1,6 +1,7 @@
-// src/builder/promote.cpp — variables that are never assigned become plain values.
+// src/builder/promote.cpp — variables that need not be variables become plain values.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <numeric>
+#include <map>
+#include <set>
 
 #include "src/builder/state_p.h"
 
@@ -8,6 +9,47 @@ TLXJIT_NAMESPACE_BEGIN
 
 namespace {
 
+using Known = std::map<Value, Value>;  // variable → the value it holds here
+
+/// Reads whose variable holds a known value take that value; what loops and branches assign is unknown after
+/// them and, for loops, inside them.
+class Forwarding {
+ public:
+  explicit Forwarding(Module& module) : replacement_(module.value_count(), no_value) {}
+
+  void block(Block& block, Known& known) {
+    for (auto& op : block.ops) this->op(*op, known);
+  }
+
+ private:
+  void op(Op& op, Known& known) {
+    for (Value& v : op.operands)
+      if (replacement_[v] != no_value) v = replacement_[v];
+    if (op.code == OpCode::var) known[op.results[0]] = op.operands[0];
+    if (op.code == OpCode::set) known[op.operands[0]] = op.operands[1];
+    if (op.code == OpCode::get)
+      if (auto found = known.find(op.operands[0]); found != known.end()) replacement_[op.results[0]] = found->second;
+    if (op.regions.empty()) return;
+
+    std::set<Value> assigned;
+    for (const Block& region : op.regions)
+      walk(region, [&](const Op& inner) {
+        if (inner.code == OpCode::set) assigned.insert(inner.operands[0]);
+      });
+    const bool repeats = op.code != OpCode::if_;
+    if (repeats)
+      for (Value v : assigned) known.erase(v);
+    for (Block& region : op.regions) {
+      Known inside = known;
+      block(region, inside);
+    }
+    for (Value v : assigned) known.erase(v);
+  }
+
+  std::vector<Value> replacement_;
+};
+
+/// Removes the ops for which `dead` holds, in all regions.
 void erase_if(Block& block, const std::function<bool(const Op&)>& dead) {
   for (auto& op : block.ops)
     for (Block& region : op->regions) erase_if(region, dead);
@@ -17,33 +59,28 @@ void erase_if(Block& block, const std::function<bool(const Op&)>& dead) {
 }  // namespace
 
 void promote_variables(Module& module) {
-  std::vector<bool> assigned(module.value_count(), false);
-  walk(module.body, [&](Op& op) {
-    if (op.code == OpCode::set) assigned[op.operands[0]] = true;
-  });
+  Known known;
+  Forwarding(module).block(module.body, known);
 
-  // In program order a value's replacement is known before its uses.
-  std::vector<Value> replacement(module.value_count());
-  std::iota(replacement.begin(), replacement.end(), Value{0});
-  walk(module.body, [&](Op& op) {
-    for (Value& v : op.operands) v = replacement[v];
-    if (op.code == OpCode::var && !assigned[op.results[0]]) replacement[op.results[0]] = op.operands[0];
-    // `get` of a promoted variable: its operand is the plain value by now
-    if (op.code == OpCode::get && !module.type(op.operands[0]).variable) replacement[op.results[0]] = op.operands[0];
-  });
-
-  // Uses are counted once; removing an op frees its operands, so repeat from the end until nothing changes.
+  // An assignment to a variable that no one reads is no use of anything. Removing an op may leave its
+  // operands unused, so repeat until nothing changes.
   bool changed = true;
   while (changed) {
     changed = false;
-    std::vector<bool> used(module.value_count(), false);
+    std::vector<bool> read(module.value_count(), false), used(module.value_count(), false);
     walk(module.body, [&](Op& op) {
+      if (op.code == OpCode::get) read[op.operands[0]] = true;
+    });
+    walk(module.body, [&](Op& op) {
+      if (op.code == OpCode::set && !read[op.operands[0]]) return;
       for (Value v : op.operands) used[v] = true;
     });
     erase_if(module.body, [&](const Op& op) {
+      const bool idle_set = op.code == OpCode::set && !read[op.operands[0]];
       const bool removable = info(op.code).scope == Scope::pure || op.code == OpCode::var;
-      if (!removable || op.results.empty() || used[op.results[0]]) return false;
-      module.set_def(op.results[0], nullptr);
+      const bool idle = removable && !op.results.empty() && !used[op.results[0]];
+      if (!idle_set && !idle) return false;
+      for (Value v : op.results) module.set_def(v, nullptr);
       return changed = true;
     });
   }
