@@ -96,7 +96,8 @@ int vector_bits(const llvm::orc::JITTargetMachineBuilder& builder) {
 void Compilation::run() {
   auto module = parse(text);
   if (!module) return stop(TLXJIT_CPU_BAD_TEXT, module.error().message);
-  if (module->level != Level::lowered) return stop(TLXJIT_CPU_BAD_TEXT, "the text is portable IR; the plug-in reads lowered IR");
+  if (module->level != Level::lowered)
+    return stop(TLXJIT_CPU_BAD_TEXT, "the text is portable IR; the plug-in reads lowered IR");
   if (const auto faults = verify(*module); !faults.empty()) return stop(TLXJIT_CPU_BAD_TEXT, faults[0].message);
   build(*module);
 }

@@ -12,7 +12,7 @@ namespace {
 struct Copy {
   const Box& box;
   const tlxjit_cpu_tensor& tensor;
-  int64_t low[5];   // of the box, the part inside the tensor
+  int64_t low[5];  // of the box, the part inside the tensor
   int64_t high[5];
   int64_t at[5];
   int64_t size[6];  // bytes of the local image below each axis

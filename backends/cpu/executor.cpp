@@ -87,7 +87,7 @@ class Launch final : public Job {
       const uint32_t n = failure_.blocked_count++;
       if (n >= std::size(failure_.blocked)) continue;
       const Waiting& w = context.waiting;
-      failure_.blocked[n] = {program, context.task_op, context.replica, w.wait_op, w.barrier_op,
+      failure_.blocked[n] = {program, context.task_op, context.replica,    w.wait_op,       w.barrier_op,
                              w.slot,  w.parity,        w.barrier->missing, w.barrier->bytes};
     }
   }
@@ -119,8 +119,7 @@ tlxjit_cpu_status launch(tlxjit_cpu_kernel& kernel, const tlxjit_cpu_launch& lau
   Launch job(kernel, launch, failure);
   kernel.pool->run(job, launch.threads < launch.grid ? launch.threads : launch.grid);
   if (!job.failed()) return TLXJIT_CPU_OK;
-  if (launch.workspace)
-    std::memset(launch.workspace, 0, sizeof(int32_t) * static_cast<size_t>(kernel.program.words));
+  if (launch.workspace) std::memset(launch.workspace, 0, sizeof(int32_t) * static_cast<size_t>(kernel.program.words));
   return failure.status;
 }
 

@@ -44,7 +44,12 @@ tlxjit_cpu_status launch(tlxjit_cpu_kernel* kernel, const tlxjit_cpu_launch* lau
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const tlxjit_cpu_backend* tlxjit_backend_v1() {
-  static const tlxjit_cpu_backend backend = {
-      sizeof(tlxjit_cpu_backend), TLXJIT_CPU_PLUGIN_VERSION, TLXJIT_SOURCE_HASH, cpu::cpu_name(), compile, destroy, launch};
+  static const tlxjit_cpu_backend backend = {sizeof(tlxjit_cpu_backend),
+                                             TLXJIT_CPU_PLUGIN_VERSION,
+                                             TLXJIT_SOURCE_HASH,
+                                             cpu::cpu_name(),
+                                             compile,
+                                             destroy,
+                                             launch};
   return &backend;
 }

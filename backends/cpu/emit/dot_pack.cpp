@@ -9,7 +9,8 @@ namespace {
 Node element(Elements& e, const View& v, Node row, Node column) {
   llvm::IRBuilder<>& b = e.b;
   const int64_t bytes = Elements::size(v.elem);
-  Node offset = b.CreateAdd(b.CreateMul(row, e.i64(v.stride[0] * bytes)), b.CreateMul(column, e.i64(v.stride[1] * bytes)));
+  Node offset =
+      b.CreateAdd(b.CreateMul(row, e.i64(v.stride[0] * bytes)), b.CreateMul(column, e.i64(v.stride[1] * bytes)));
   return e.at(v.base, offset);
 }
 

@@ -40,22 +40,33 @@ void Emitter::op(const Op& op) {
     case OpCode::for_: return for_loop(op);
     case OpCode::while_: return while_loop(op);
     case OpCode::if_: return if_else(op);
-    case OpCode::var: case OpCode::accumulator: return declare(op);
+    case OpCode::var:
+    case OpCode::accumulator: return declare(op);
     case OpCode::set: return set(op);
     case OpCode::yield: return;
     case OpCode::dot: return dot(op);
     case OpCode::wait: return wait(op);
-    case OpCode::arrive: case OpCode::expect: return arrive(op);
-    case OpCode::copy_load: case OpCode::copy_store: case OpCode::tile_store: return copy(op);
-    case OpCode::load_scalar: case OpCode::buffer_get: scalars_[op.result()] = load_scalar(op); return;
-    case OpCode::buffer_put:
-      return store(scalar(op.operand(3)), element_address(op), type(op.operand(0)).elem);
-    case OpCode::workspace_add: case OpCode::workspace_set: return workspace(op);
-    case OpCode::view: case OpCode::part: case OpCode::trans: return;  // formed where they are used
+    case OpCode::arrive:
+    case OpCode::expect: return arrive(op);
+    case OpCode::copy_load:
+    case OpCode::copy_store:
+    case OpCode::tile_store: return copy(op);
+    case OpCode::load_scalar:
+    case OpCode::buffer_get: scalars_[op.result()] = load_scalar(op); return;
+    case OpCode::buffer_put: return store(scalar(op.operand(3)), element_address(op), type(op.operand(0)).elem);
+    case OpCode::workspace_add:
+    case OpCode::workspace_set: return workspace(op);
+    case OpCode::view:
+    case OpCode::part:
+    case OpCode::trans:
+      return;  // formed where they are used
     // An instance is one fiber, and copies and dots are done when they are issued.
-    case OpCode::dot_fence: case OpCode::dot_commit: case OpCode::dot_wait: case OpCode::copy_drain:
-    case OpCode::sync: case OpCode::fence:
-      return;
+    case OpCode::dot_fence:
+    case OpCode::dot_commit:
+    case OpCode::dot_wait:
+    case OpCode::copy_drain:
+    case OpCode::sync:
+    case OpCode::fence: return;
     default: break;
   }
   if (op.results.size() != 1 || !type(op.result()).is_scalar()) unsupported(op, "this op in a task");

@@ -190,12 +190,12 @@ class Emitter : public Elements {
   Node replica_ = nullptr;
   llvm::Instruction* entry_end_ = nullptr;
   std::unordered_map<Value, Node> scalars_;
-  std::unordered_map<Value, Node> variables_;         // scalar variables
-  std::unordered_map<Value, int64_t> tiles_;          // arena offsets of tiles, tile variables, accumulators
+  std::unordered_map<Value, Node> variables_;  // scalar variables
+  std::unordered_map<Value, int64_t> tiles_;   // arena offsets of tiles, tile variables, accumulators
   std::unordered_map<size_t, Node> fields_;
   std::vector<Group> groups_;
-  std::vector<std::vector<Value>> scopes_;            // storage to free at the end of each open block
-  std::vector<Value> dead_;                           // to free once no group is pending
+  std::vector<std::vector<Value>> scopes_;  // storage to free at the end of each open block
+  std::vector<Value> dead_;                 // to free once no group is pending
   std::unordered_map<const Op*, std::vector<Value>> deaths_;
   Arena arena_;
 };

@@ -62,8 +62,8 @@ Node Emitter::load_scalar(const Op& op) {
   for (size_t i = 1; i < op.operands.size(); ++i) {
     Node index = index64(op.operand(i));
     if (i + 1 < op.operands.size()) {  // the innermost stride is 1
-      Node stride = b.CreateLoad(b.getInt64Ty(), at(tensor, static_cast<int64_t>(offsetof(tlxjit_cpu_tensor, strides) +
-                                                                                  8 * (i - 1))));
+      Node stride = b.CreateLoad(b.getInt64Ty(),
+                                 at(tensor, static_cast<int64_t>(offsetof(tlxjit_cpu_tensor, strides) + 8 * (i - 1))));
       index = b.CreateMul(index, stride);
     }
     offset = b.CreateAdd(offset, index);
@@ -92,7 +92,9 @@ void Emitter::copy(const Op& op) {
 
   llvm::Type* i32 = b.getInt32Ty();
   llvm::Type* i64_type = b.getInt64Ty();
-  auto integer = [](llvm::Type* t, int64_t v) { return llvm::ConstantInt::getSigned(llvm::cast<llvm::IntegerType>(t), v); };
+  auto integer = [](llvm::Type* t, int64_t v) {
+    return llvm::ConstantInt::getSigned(llvm::cast<llvm::IntegerType>(t), v);
+  };
   std::vector<llvm::Constant*> extents;
   for (size_t i = 0; i < 5; ++i) extents.push_back(integer(i64_type, i < rank ? box[i] : 0));
   auto* array = llvm::ArrayType::get(i64_type, 5);

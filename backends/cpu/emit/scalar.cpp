@@ -7,11 +7,28 @@ namespace cpu {
 
 bool is_elementwise(OpCode code) {
   switch (code) {
-    case OpCode::neg: case OpCode::bit_not: case OpCode::abs: case OpCode::exp2: case OpCode::log2: case OpCode::rcp:
-    case OpCode::add: case OpCode::sub: case OpCode::mul: case OpCode::div: case OpCode::mod: case OpCode::ceil_div:
-    case OpCode::min: case OpCode::max: case OpCode::bit_and: case OpCode::bit_or: case OpCode::bit_xor:
-    case OpCode::shl: case OpCode::shr: case OpCode::cmp: case OpCode::select: case OpCode::cast:
-      return true;
+    case OpCode::neg:
+    case OpCode::bit_not:
+    case OpCode::abs:
+    case OpCode::exp2:
+    case OpCode::log2:
+    case OpCode::rcp:
+    case OpCode::add:
+    case OpCode::sub:
+    case OpCode::mul:
+    case OpCode::div:
+    case OpCode::mod:
+    case OpCode::ceil_div:
+    case OpCode::min:
+    case OpCode::max:
+    case OpCode::bit_and:
+    case OpCode::bit_or:
+    case OpCode::bit_xor:
+    case OpCode::shl:
+    case OpCode::shr:
+    case OpCode::cmp:
+    case OpCode::select:
+    case OpCode::cast: return true;
     default: return false;
   }
 }
@@ -105,8 +122,7 @@ Node Elements::compute(const Op& op, llvm::ArrayRef<Node> in, Elem elem) {
 Node Emitter::param(Value v) {
   const Op& op = *unit_.module.def(v);
   const int64_t index = unit_.index.at(v);
-  if (op.code == OpCode::dim)
-    return load(at(field(offsetof(Context, dims), b.getPtrTy()), index * 4), Elem::i32, 1);
+  if (op.code == OpCode::dim) return load(at(field(offsetof(Context, dims), b.getPtrTy()), index * 4), Elem::i32, 1);
   return load(at(field(offsetof(Context, scalars), b.getPtrTy()), index * 8), type(v).elem, 1);
 }
 
@@ -114,7 +130,8 @@ Node Emitter::scalar_op(const Op& op) {
   const Elem elem = type(op.result()).elem;
   switch (op.code) {
     case OpCode::constant: return constant(op, elem, 1);
-    case OpCode::dim: case OpCode::scalar: return param(op.result());
+    case OpCode::dim:
+    case OpCode::scalar: return param(op.result());
     case OpCode::program_id: return field(offsetof(Context, program), b.getInt32Ty());
     case OpCode::num_programs: return field(offsetof(Context, programs), b.getInt32Ty());
     case OpCode::replica: return replica_;

@@ -19,7 +19,9 @@ llvm::Type* Elements::reg(Elem elem, unsigned lanes) const {
   auto& c = b.getContext();
   switch (elem) {
     case Elem::b1: return wide(llvm::Type::getInt1Ty(c), lanes);
-    case Elem::f16: case Elem::bf16: case Elem::f32: return wide(llvm::Type::getFloatTy(c), lanes);
+    case Elem::f16:
+    case Elem::bf16:
+    case Elem::f32: return wide(llvm::Type::getFloatTy(c), lanes);
     case Elem::f64: return wide(llvm::Type::getDoubleTy(c), lanes);
     default:
       if (is_int(elem)) return wide(llvm::Type::getIntNTy(c, static_cast<unsigned>(bits(elem))), lanes);

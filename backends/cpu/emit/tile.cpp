@@ -14,7 +14,9 @@ namespace cpu {
 bool Emitter::is_tile_op(const Op& op, const Module& module) {
   switch (op.code) {
     case OpCode::set: return module.type(op.operand(1)).is_tile();
-    case OpCode::acc_write: case OpCode::buffer_store: case OpCode::reduce: return true;
+    case OpCode::acc_write:
+    case OpCode::buffer_store:
+    case OpCode::reduce: return true;
     case OpCode::var: return false;
     default: return op.results.size() == 1 && module.type(op.result()).is_tile();
   }
@@ -23,7 +25,8 @@ bool Emitter::is_tile_op(const Op& op, const Module& module) {
 Shape Emitter::domain(const Op& op) const {
   switch (op.code) {
     case OpCode::reduce: return type(op.operand(0)).shape;
-    case OpCode::set: case OpCode::acc_write: return type(op.operand(1)).shape;
+    case OpCode::set:
+    case OpCode::acc_write: return type(op.operand(1)).shape;
     case OpCode::buffer_store: return type(op.operand(2)).shape;
     default: return type(op.result()).shape;
   }

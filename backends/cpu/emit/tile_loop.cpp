@@ -15,7 +15,7 @@ struct Emitter::Position {
   unsigned lanes;
   Node row = nullptr;
   Node column = nullptr;
-  std::unordered_map<Value, Node> held = {};       // by value, at this position
+  std::unordered_map<Value, Node> held = {};        // by value, at this position
   std::unordered_map<Value, Node> row_values = {};  // of row tiles that are broadcast along the last axis
   std::unordered_map<Value, Node> sums = {};        // of reductions along the last axis: stack slots
 };
@@ -138,13 +138,16 @@ void Emitter::emit_element(const Op& op, Position& p) {
     case OpCode::set: return sink(op.operand(1), tile_address(op.operand(0)));
     case OpCode::acc_write: return sink(op.operand(1), tile_address(op.operand(0)));
     case OpCode::buffer_store:
-      if (type(op.operand(0)).elem != type(op.operand(2)).elem || type(op.operand(0)).shape.elements() != type(op.operand(2)).shape.elements())
+      if (type(op.operand(0)).elem != type(op.operand(2)).elem ||
+          type(op.operand(0)).shape.elements() != type(op.operand(2)).shape.elements())
         unsupported(op, "a tile that is not of the slot's type");
       return sink(op.operand(2), slot_address(op.operand(0), op.operand(1)));
     case OpCode::reduce: {
       const Elem elem = type(op.result()).elem;
       const bool sum = op.attrs.text("kind") == "sum";
-      auto join = [&](Node a, Node x) { return sum ? (is_float(elem) ? b.CreateFAdd(a, x) : b.CreateAdd(a, x)) : larger(a, x, elem); };
+      auto join = [&](Node a, Node x) {
+        return sum ? (is_float(elem) ? b.CreateFAdd(a, x) : b.CreateAdd(a, x)) : larger(a, x, elem);
+      };
       Node x = lane(op.operand(0), p);
       if (axis == s.rank - 1) {
         Node slot = p.sums.at(op.result());
@@ -155,8 +158,9 @@ void Emitter::emit_element(const Op& op, Position& p) {
       }
       return;
     }
-    case OpCode::get: out = load(element(tile_address(op.operand(0)), flat, type(op.result()).elem),
-                                 type(op.result()).elem, p.lanes); break;
+    case OpCode::get:
+      out = load(element(tile_address(op.operand(0)), flat, type(op.result()).elem), type(op.result()).elem, p.lanes);
+      break;
     case OpCode::acc_read: {
       const int64_t width = type(op.operand(0)).shape[1];
       Node index = b.CreateAdd(b.CreateMul(p.row, i64(width)), b.CreateAdd(p.column, i64(op.attrs.integer("col"))));
@@ -164,7 +168,8 @@ void Emitter::emit_element(const Op& op, Position& p) {
       break;
     }
     case OpCode::constant: out = constant(op, type(op.result()).elem, p.lanes); break;
-    case OpCode::splat: case OpCode::finish: out = lane(op.operand(0), p); break;
+    case OpCode::splat:
+    case OpCode::finish: out = lane(op.operand(0), p); break;
     case OpCode::iota: {
       llvm::Type* i32 = b.getInt32Ty();
       if (axis == s.rank - 1) {

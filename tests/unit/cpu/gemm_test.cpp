@@ -25,7 +25,8 @@ void check(Kernel& kernel, Random& random, int m, int n, int k, int grid, int th
         size += std::abs(p);
       }
       const double got = float(d.data[size_t(i) * n + j]);
-      ASSERT_LE(std::abs(got - sum), std::abs(sum) / 256 + size * 1e-6) << "at " << i << ", " << j << " " << random.seed();
+      ASSERT_LE(std::abs(got - sum), std::abs(sum) / 256 + size * 1e-6)
+          << "at " << i << ", " << j << " " << random.seed();
     }
 }
 
@@ -39,7 +40,8 @@ TEST(Gemm, SmallShapesWithTails) {
   check(kernel, random, 64, 8, 520, 1, 2);
   check(kernel, random, 300, 257, 7, 3, 2);
   for (int i = 0; i < 8; ++i)
-    check(kernel, random, random.integer(1, 400), random.integer(1, 600), random.integer(1, 300), random.integer(1, 5), 2);
+    check(kernel, random, random.integer(1, 400), random.integer(1, 600), random.integer(1, 300), random.integer(1, 5),
+          2);
 }
 
 TEST(Gemm, EmptySumIsZero) {

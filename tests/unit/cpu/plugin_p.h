@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <random>
 #include <sstream>
 #include <string>
@@ -34,8 +35,9 @@ inline const tlxjit_cpu_backend& backend() {
 /// Random numbers whose seed is printed when a test fails.
 class Random {
  public:
-  Random() : seed_(std::getenv("TLXJIT_SEED") ? std::stoul(std::getenv("TLXJIT_SEED")) : std::random_device()()),
-             engine_(seed_) {
+  Random()
+      : seed_(std::getenv("TLXJIT_SEED") ? std::stoul(std::getenv("TLXJIT_SEED")) : std::random_device()()),
+        engine_(seed_) {
     ::testing::Test::RecordProperty("seed", std::to_string(seed_));
   }
   std::string seed() const { return "TLXJIT_SEED=" + std::to_string(seed_); }
@@ -100,9 +102,7 @@ struct Launch {
 
 class Kernel {
  public:
-  explicit Kernel(const std::string& text) {
-    status = backend().compile(text.data(), text.size(), &kernel_, &failure);
-  }
+  explicit Kernel(const std::string& text) { status = backend().compile(text.data(), text.size(), &kernel_, &failure); }
   ~Kernel() {
     if (kernel_) backend().destroy(kernel_);
   }
@@ -112,6 +112,11 @@ class Kernel {
   tlxjit_cpu_status launch(const Launch& l) {
     const tlxjit_cpu_launch launch{l.dims.data(), l.tensors.data(), l.scalars.data(), l.workspace, l.grid, l.threads};
     return status = backend().launch(kernel_, &launch, &failure);
+  }
+
+  /// As `launch`, for several threads at once.
+  tlxjit_cpu_status launch_raw(const tlxjit_cpu_launch& l, tlxjit_cpu_failure& f) {
+    return backend().launch(kernel_, &l, &f);
   }
 
   tlxjit_cpu_status status;
@@ -129,6 +134,22 @@ inline std::string read(const std::string& path) {
   std::stringstream text;
   text << in.rdbuf();
   return text.str();
+}
+
+/// Gives the values of a text, written as words, the numbers that the text form wants.
+inline std::string numbered(const std::string& text) {
+  std::map<std::string, int> numbers;
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    out += text[i++];
+    if (out.back() != '%') continue;
+    size_t end = i;
+    while (end < text.size() && (isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) ++end;
+    const int next = static_cast<int>(numbers.size());
+    out += std::to_string(numbers.try_emplace(text.substr(i, end - i), next).first->second);
+    i = end;
+  }
+  return out;
 }
 
 template <class T>

@@ -1,2 +1,120 @@
-// tests/unit/cpu/plugin_test.cpp
+// tests/unit/cpu/plugin_test.cpp — the plug-in's table, its errors, many compilations.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <thread>
+
 #include "tests/unit/cpu/plugin_p.h"
+
+namespace cpu_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+const char* const small_text = R"(tlx 1 lowered cpu
+kernel "small" [threads = 32, shared_bytes = 0] {
+  %n = dim [name = "N"] : i32
+  %x = tensor %n [name = "x"] : tensor<1xi32>
+  %one = const [value = 1] : i32
+  %two = const [value = 2] : i32
+  grid %one
+  task [name = "main", warps = 1, replicas = 1, registers = 0] {
+    %p = program_id : i32
+    %q = mul %p, %two : i32
+    %t = splat %q : tile<1xi32>
+    tile.store %x, %t, %p [box = <1>, ragged = -1]
+  }
+}
+)";
+
+TEST(Plugin, TableDescribesItself) {
+  const tlxjit_cpu_backend& b = backend();
+  EXPECT_EQ(b.size, sizeof(tlxjit_cpu_backend));
+  EXPECT_EQ(b.version, TLXJIT_CPU_PLUGIN_VERSION);
+  EXPECT_EQ(std::string(b.source_hash).size(), 32u);
+  EXPECT_FALSE(std::string(b.cpu_name).empty());
+}
+
+TEST(Plugin, BadTextIsAStatus) {
+  for (const char* text : {"", "hello", "tlx 1 portable\nkernel \"k\" {\n}\n",
+                           "tlx 1 lowered cpu\nkernel \"k\" {\n  %0 = add %0, %0 : i32\n}\n",
+                           "tlx 1 lowered cpu\nkernel \"k\" {\n  task [name = \"t\", warps = 1, replicas = 1] {\n    "
+                           "%0 = frob : i32\n  }\n}\n"}) {
+    Kernel kernel(text);
+    EXPECT_EQ(kernel.status, TLXJIT_CPU_BAD_TEXT) << text;
+    EXPECT_STRNE(kernel.failure.message, "") << text;
+  }
+}
+
+// Whatever is cut off or garbled, a status comes back.
+TEST(Plugin, GarbledTextNeverEndsTheProcess) {
+  const std::string whole = read(TLXJIT_IR_TEXTS "/gemm_sm_90a.tlx");
+  Random random;
+  for (int round = 0; round < 300; ++round) {
+    std::string text = whole;
+    for (int edits = random.integer(1, 3); edits > 0; --edits) {
+      const auto at = size_t(random.integer(0, int(text.size()) - 1));
+      switch (random.integer(0, 2)) {
+        case 0: text[at] = char(random.integer(32, 126)); break;
+        case 1: text.erase(at, size_t(random.integer(1, 20))); break;
+        default: text[at] = char(random.integer('0', '9'));
+      }
+    }
+    Kernel kernel(text);
+    if (kernel.status != TLXJIT_CPU_OK) {
+      EXPECT_STRNE(kernel.failure.message, "") << random.seed();
+    }
+  }
+}
+
+TEST(Plugin, UnsupportedNamesTheOp) {
+  std::string text = small_text;
+  text.replace(text.find("program_id"), 10, "sms");
+  Kernel kernel(numbered(text));
+  EXPECT_NE(kernel.status, TLXJIT_CPU_OK);
+  EXPECT_STRNE(kernel.failure.message, "");
+}
+
+TEST(Plugin, CompileAndDestroyManyTimes) {
+  const std::string text = numbered(small_text);
+  for (int i = 0; i < 200; ++i) {
+    Kernel kernel(text);
+    ASSERT_COMPILED(kernel);
+    Tensor<int32_t> x({8});
+    Launch launch;
+    launch.dims = {8};
+    launch.tensors = {x};
+    launch.grid = 8;
+    ASSERT_EQ(kernel.launch(launch), TLXJIT_CPU_OK);
+    for (int p = 0; p < 8; ++p) ASSERT_EQ(x.data[size_t(p)], 2 * p);
+  }
+}
+
+TEST(Plugin, CompilesOnManyThreads) {
+  const std::string text = numbered(small_text);
+  std::vector<std::thread> threads;
+  std::atomic<int> failures = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 10; ++i) {
+        Kernel kernel(text);
+        failures += kernel.status != TLXJIT_CPU_OK;
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(failures, 0);
+}
+
+TEST(Plugin, AnEmptyGridDoesNothing) {
+  Kernel kernel(numbered(small_text));
+  ASSERT_COMPILED(kernel);
+  Launch launch;
+  launch.dims = {0};
+  launch.tensors = {tlxjit_cpu_tensor{}};
+  launch.grid = 0;
+  EXPECT_EQ(kernel.launch(launch), TLXJIT_CPU_OK);
+}
+
+}  // namespace
+}  // namespace cpu_test
