@@ -50,8 +50,8 @@ Scalar Tensor::load(std::initializer_list<Operand> indices) const {
   if (value_ == no_value) return {};
   const Location at = indices.size() ? Location(indices.begin()->at) : Location();
   const Elem elem = state_->module.type(value_).elem;
-  return state_->handle(state_->emit(OpCode::load_scalar, prepend({value_}, state_->indices(indices)),
-                                     {Type::scalar(elem)}, {}, at), at);
+  return state_->handle(
+      state_->emit(OpCode::load_scalar, prepend({value_}, state_->indices(indices)), {Type::scalar(elem)}, {}, at), at);
 }
 
 void Tensor::store(std::initializer_list<Operand> offsets, const Tile& tile, std::source_location at) const {
@@ -95,7 +95,8 @@ void Slot::load(std::string_view field, const Tensor& tensor, std::initializer_l
   if (!state_) return;
   Attrs attrs;
   attrs.set("field", std::string(field));
-  state_->emit(OpCode::load_field, prepend({value_, tensor.value_}, state_->indices(offsets)), {}, std::move(attrs), at);
+  state_->emit(OpCode::load_field, prepend({value_, tensor.value_}, state_->indices(offsets)), {}, std::move(attrs),
+               at);
 }
 
 View Slot::operator[](const char* field) const {
@@ -126,7 +127,9 @@ View View::part(const Task& task, std::source_location at) const {
   if (!state_ || value_ == no_value) return view;
   Type type = state_->module.type(value_);
   if (type.shape[0] % task.replicas()) {
-    state_->fault("part: " + std::to_string(type.shape[0]) + " rows do not divide among " + std::to_string(task.replicas()) + " replicas", at);
+    state_->fault("part: " + std::to_string(type.shape[0]) + " rows do not divide among " +
+                      std::to_string(task.replicas()) + " replicas",
+                  at);
     return view;
   }
   type.shape[0] /= task.replicas();
@@ -170,18 +173,22 @@ Tile Accumulator::read(std::source_location at) const {
   const Type type = state_->module.type(value_);
   Attrs attrs;
   attrs.set("col", int64_t{0});
-  return state_->handle(state_->emit(OpCode::acc_read, {value_}, {Type::tile(type.shape, type.elem)}, std::move(attrs), at), at);
+  return state_->handle(
+      state_->emit(OpCode::acc_read, {value_}, {Type::tile(type.shape, type.elem)}, std::move(attrs), at), at);
 }
 
 void Accumulator::slabs(int64_t width, const std::function<void(Index, Tile)>& fn, std::source_location at) const {
   if (!state_ || value_ == no_value) return;
   const Type type = state_->module.type(value_);
   if (width < 1 || type.shape[1] % width)
-    return state_->fault("slabs: " + std::to_string(type.shape[1]) + " columns do not divide into slabs of " + std::to_string(width), at);
+    return state_->fault(
+        "slabs: " + std::to_string(type.shape[1]) + " columns do not divide into slabs of " + std::to_string(width),
+        at);
   for (int64_t col = 0; col < type.shape[1]; col += width) {
     Attrs attrs;
     attrs.set("col", col);
-    const Value slab = state_->emit(OpCode::acc_read, {value_}, {Type::tile({type.shape[0], width}, type.elem)}, std::move(attrs), at);
+    const Value slab =
+        state_->emit(OpCode::acc_read, {value_}, {Type::tile({type.shape[0], width}, type.elem)}, std::move(attrs), at);
     fn(state_->handle(state_->literal(Operand(col, at), Elem::i32), at), state_->handle(slab, at));
   }
 }
@@ -217,7 +224,8 @@ int Task::replicas() const { return state_->task_replicas; }
 
 Index Task::offset(int64_t total, std::source_location at) const {
   if (total % replicas()) {
-    state_->fault("offset: " + std::to_string(total) + " does not divide among " + std::to_string(replicas()) + " replicas", at);
+    state_->fault(
+        "offset: " + std::to_string(total) + " does not divide among " + std::to_string(replicas()) + " replicas", at);
     return {};
   }
   return Operand(replica(at), at) * Operand(total / replicas(), at);

@@ -28,7 +28,8 @@ Index Kernel::dim(std::string_view name, int64_t at_least, std::source_location 
   return state_->constant_handle(state_->emit(OpCode::dim, {}, {Type::scalar(Elem::i32)}, std::move(attrs), at));
 }
 
-Tensor Kernel::tensor(Elem elem, std::string_view name, std::initializer_list<Operand> extents, std::source_location at) {
+Tensor Kernel::tensor(Elem elem, std::string_view name, std::initializer_list<Operand> extents,
+                      std::source_location at) {
   Tensor tensor;
   tensor.state_ = state_;
   tensor.value_ = state_->emit(OpCode::tensor, state_->indices(extents),
@@ -46,7 +47,8 @@ Ring Kernel::ring(int stages, std::source_location at) {
   ring.state_ = state_;
   Attrs attrs;
   attrs.set("fields", std::string());
-  auto op = state_->module.make(OpCode::ring, {}, {Type::ring(stages)}, std::move(attrs), state_->module.add_location(at));
+  auto op =
+      state_->module.make(OpCode::ring, {}, {Type::ring(stages)}, std::move(attrs), state_->module.add_location(at));
   ring.value_ = op->results[0];
   state_->blocks.back()->ops.push_back(std::move(op));
   return ring;
@@ -60,7 +62,8 @@ Tiles Kernel::schedule(const char* kind, Operand total, const std::function<Tile
   const Location at = total.at;
   const Value count = state_->index(total);
   if (count == no_value) return tiles;
-  auto op = state_->module.make(OpCode::schedule, {count}, {Type::schedule(0)}, std::move(attrs), state_->module.add_location(at));
+  auto op = state_->module.make(OpCode::schedule, {count}, {Type::schedule(0)}, std::move(attrs),
+                                state_->module.add_location(at));
   Block& region = op->regions[0];
   region.args.push_back(state_->module.new_value(Type::scalar(Elem::i32)));
   state_->inside(region, [&] {
@@ -91,8 +94,12 @@ Tiles Kernel::persistent(Operand rows, Operand columns, PersistentOptions option
   });
 }
 
-Tiles Kernel::dynamic(Operand total, const std::function<TileAt(Index)>& map) { return schedule("dynamic", total, map); }
-Tiles Kernel::persistent(Operand total, const std::function<TileAt(Index)>& map) { return schedule("static", total, map); }
+Tiles Kernel::dynamic(Operand total, const std::function<TileAt(Index)>& map) {
+  return schedule("dynamic", total, map);
+}
+Tiles Kernel::persistent(Operand total, const std::function<TileAt(Index)>& map) {
+  return schedule("static", total, map);
+}
 
 void Kernel::grid(Operand programs) { state_->emit(OpCode::grid, {state_->index(programs)}, {}, {}, programs.at); }
 

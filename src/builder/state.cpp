@@ -80,7 +80,8 @@ void BuilderState::assign(Tile& target, const Tile& source) {
       target.value_ = source.value_;
       return;
     }
-    return fault("assigns to a value that is fixed inside tasks (made outside of them, or a loop's index); copy it first", at);
+    return fault(
+        "assigns to a value that is fixed inside tasks (made outside of them, or a loop's index); copy it first", at);
   }
   emit(OpCode::set, {target.value_, read(source, at)}, {}, {}, at);
 }

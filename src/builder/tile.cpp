@@ -94,7 +94,8 @@ Tile reduction(const char* kind, const Operand& x, int axis, Extent extent) {
   if (v == no_value) return {};
   Type type = s->module.type(v);
   if (!type.is_tile() || axis < 0 || axis >= type.shape.rank || type.shape.rank < 2) {
-    s->fault(std::string(kind) + ": axis " + std::to_string(axis) + " of " + to_string(type) + " cannot be reduced", x.at);
+    s->fault(std::string(kind) + ": axis " + std::to_string(axis) + " of " + to_string(type) + " cannot be reduced",
+             x.at);
     return {};
   }
   for (int i = axis; i + 1 < type.shape.rank; ++i) type.shape[i] = type.shape[i + 1];
@@ -119,7 +120,9 @@ Tile::Tile(const Tile& other) : state_(other.state_), value_(other.value_), expa
 }
 
 Tile::Tile(Tile&& other) noexcept
-    : state_(std::move(other.state_)), value_(std::exchange(other.value_, no_value)), expand_axis_(other.expand_axis_) {}
+    : state_(std::move(other.state_)),
+      value_(std::exchange(other.value_, no_value)),
+      expand_axis_(other.expand_axis_) {}
 
 Tile& Tile::operator=(const Tile& other) {
   if (this != &other && other.valid()) {

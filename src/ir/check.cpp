@@ -59,8 +59,8 @@ std::string check_op(const Module& module, const Op& op) {
   const OpInfo& row = info(op.code);
   const int operands = static_cast<int>(op.operands.size());
   if (operands < row.min_operands || (row.max_operands >= 0 && operands > row.max_operands))
-    return "takes " + std::to_string(row.min_operands) +
-           (row.max_operands == row.min_operands ? "" : " or more") + " operands, not " + std::to_string(operands);
+    return "takes " + std::to_string(row.min_operands) + (row.max_operands == row.min_operands ? "" : " or more") +
+           " operands, not " + std::to_string(operands);
   if (static_cast<int>(op.results.size()) != row.results)
     return "has " + std::to_string(row.results) + " results, not " + std::to_string(op.results.size());
   if (static_cast<int>(op.regions.size()) != row.regions)
@@ -73,32 +73,91 @@ std::string check_op(const Module& module, const Op& op) {
       return "a variable must be read with get";
 
   switch (op.code) {
-    case OpCode::constant: case OpCode::neg: case OpCode::bit_not: case OpCode::abs: case OpCode::exp2:
-    case OpCode::log2: case OpCode::rcp: case OpCode::add: case OpCode::sub: case OpCode::mul: case OpCode::div:
-    case OpCode::mod: case OpCode::ceil_div: case OpCode::min: case OpCode::max: case OpCode::bit_and:
-    case OpCode::bit_or: case OpCode::bit_xor: case OpCode::shl: case OpCode::shr: case OpCode::cmp:
-    case OpCode::select: case OpCode::cast:
-      return check_scalar(module, op);
-    case OpCode::splat: case OpCode::iota: case OpCode::broadcast: case OpCode::reduce: case OpCode::finish:
-      return check_tile(module, op);
-    case OpCode::var: case OpCode::get: case OpCode::set: case OpCode::for_: case OpCode::while_: case OpCode::if_:
-    case OpCode::yield: case OpCode::each: case OpCode::schedule: case OpCode::task: case OpCode::program_id:
-    case OpCode::num_programs: case OpCode::replica: case OpCode::dim: case OpCode::scalar: case OpCode::sms:
-    case OpCode::grid:
-      return check_control(module, op);
-    case OpCode::tensor: case OpCode::select_axis: case OpCode::window: case OpCode::load_scalar: case OpCode::store:
-    case OpCode::tile_store: case OpCode::workspace: case OpCode::workspace_add: case OpCode::workspace_set:
-      return check_memory(module, op);
-    case OpCode::ring: case OpCode::acquire: case OpCode::load_field: case OpCode::publish: case OpCode::wait_slot:
-    case OpCode::release: case OpCode::field: case OpCode::view: case OpCode::part: case OpCode::trans:
-      return check_ring(module, op);
-    case OpCode::accumulator: case OpCode::acc_clear: case OpCode::acc_read: case OpCode::acc_write: case OpCode::dot:
-    case OpCode::dot_fence: case OpCode::dot_commit: case OpCode::dot_wait:
-      return check_dot(module, op);
-    case OpCode::buffer: case OpCode::barrier: case OpCode::wait: case OpCode::arrive: case OpCode::expect:
-    case OpCode::copy_load: case OpCode::copy_store: case OpCode::copy_drain: case OpCode::sync: case OpCode::fence:
-    case OpCode::buffer_store: case OpCode::buffer_put: case OpCode::buffer_get:
-      return check_sync(module, op);
+    case OpCode::constant:
+    case OpCode::neg:
+    case OpCode::bit_not:
+    case OpCode::abs:
+    case OpCode::exp2:
+    case OpCode::log2:
+    case OpCode::rcp:
+    case OpCode::add:
+    case OpCode::sub:
+    case OpCode::mul:
+    case OpCode::div:
+    case OpCode::mod:
+    case OpCode::ceil_div:
+    case OpCode::min:
+    case OpCode::max:
+    case OpCode::bit_and:
+    case OpCode::bit_or:
+    case OpCode::bit_xor:
+    case OpCode::shl:
+    case OpCode::shr:
+    case OpCode::cmp:
+    case OpCode::select:
+    case OpCode::cast: return check_scalar(module, op);
+    case OpCode::splat:
+    case OpCode::iota:
+    case OpCode::broadcast:
+    case OpCode::reduce:
+    case OpCode::finish: return check_tile(module, op);
+    case OpCode::var:
+    case OpCode::get:
+    case OpCode::set:
+    case OpCode::for_:
+    case OpCode::while_:
+    case OpCode::if_:
+    case OpCode::yield:
+    case OpCode::each:
+    case OpCode::schedule:
+    case OpCode::task:
+    case OpCode::program_id:
+    case OpCode::num_programs:
+    case OpCode::replica:
+    case OpCode::dim:
+    case OpCode::scalar:
+    case OpCode::sms:
+    case OpCode::grid: return check_control(module, op);
+    case OpCode::tensor:
+    case OpCode::select_axis:
+    case OpCode::window:
+    case OpCode::load_scalar:
+    case OpCode::store:
+    case OpCode::tile_store:
+    case OpCode::workspace:
+    case OpCode::workspace_add:
+    case OpCode::workspace_set: return check_memory(module, op);
+    case OpCode::ring:
+    case OpCode::acquire:
+    case OpCode::load_field:
+    case OpCode::publish:
+    case OpCode::wait_slot:
+    case OpCode::release:
+    case OpCode::field:
+    case OpCode::view:
+    case OpCode::part:
+    case OpCode::trans: return check_ring(module, op);
+    case OpCode::accumulator:
+    case OpCode::acc_clear:
+    case OpCode::acc_read:
+    case OpCode::acc_write:
+    case OpCode::dot:
+    case OpCode::dot_fence:
+    case OpCode::dot_commit:
+    case OpCode::dot_wait: return check_dot(module, op);
+    case OpCode::buffer:
+    case OpCode::barrier:
+    case OpCode::wait:
+    case OpCode::arrive:
+    case OpCode::expect:
+    case OpCode::copy_load:
+    case OpCode::copy_store:
+    case OpCode::copy_drain:
+    case OpCode::sync:
+    case OpCode::fence:
+    case OpCode::buffer_store:
+    case OpCode::buffer_put:
+    case OpCode::buffer_get: return check_sync(module, op);
   }
   return "has no rules";
 }

@@ -38,13 +38,14 @@ std::string check_control(const Module& module, const Op& op) {
     case OpCode::dim:
       if (op.attrs.text("name").empty()) return "needs a name";
       [[fallthrough]];
-    case OpCode::sms: case OpCode::program_id: case OpCode::num_programs: case OpCode::replica:
-      return is_i32(module.type(op.results[0])) ? "" : "gives i32";
+    case OpCode::sms:
+    case OpCode::program_id:
+    case OpCode::num_programs:
+    case OpCode::replica: return is_i32(module.type(op.results[0])) ? "" : "gives i32";
     case OpCode::scalar:
       if (op.attrs.text("name").empty()) return "needs a name";
       return module.type(op.results[0]).is_scalar() ? "" : "gives a scalar";
-    case OpCode::grid:
-      return check_indices(module, op, 0);
+    case OpCode::grid: return check_indices(module, op, 0);
     case OpCode::task: {
       const int64_t warps = op.attrs.integer("warps"), replicas = op.attrs.integer("replicas");
       const int64_t registers = op.attrs.integer("registers", 0);
@@ -76,7 +77,9 @@ std::string check_control(const Module& module, const Op& op) {
         return "the region has one index (i32)";
       return check_indices(module, op, 0);
     case OpCode::if_:
-      return module.type(op.operands[0]) == Type::scalar(Elem::b1) ? "" : "the condition is a b1 scalar, not " + to_string(module.type(op.operands[0]));
+      return module.type(op.operands[0]) == Type::scalar(Elem::b1)
+                 ? ""
+                 : "the condition is a b1 scalar, not " + to_string(module.type(op.operands[0]));
     case OpCode::while_: {
       const auto& ops = op.regions[0].ops;
       if (ops.empty() || ops.back()->code != OpCode::yield || ops.back()->operands.size() != 1 ||
@@ -93,7 +96,8 @@ std::string check_control(const Module& module, const Op& op) {
       if (region.args.size() != 1 || !is_i32(module.type(region.args[0]))) return "the region has one index (i32)";
       if (region.ops.empty() || region.ops.back()->code != OpCode::yield) return "the region ends with a yield";
       const Op& yield = *region.ops.back();
-      if (static_cast<int32_t>(yield.operands.size()) != result.slots + 1) return "the region yields b1 and the indices";
+      if (static_cast<int32_t>(yield.operands.size()) != result.slots + 1)
+        return "the region yields b1 and the indices";
       if (module.type(yield.operands[0]) != Type::scalar(Elem::b1)) return "the region's first value is a b1";
       if (std::string what = check_indices(module, yield, 1); !what.empty()) return what;
       return check_indices(module, op, 0);
@@ -107,8 +111,7 @@ std::string check_control(const Module& module, const Op& op) {
         if (!is_i32(module.type(v))) return "indices are i32";
       return {};
     }
-    default:
-      return {};
+    default: return {};
   }
 }
 
@@ -140,24 +143,30 @@ std::string check_memory(const Module& module, const Op& op) {
       if (module.type(op.results[0]) != tensor) return "keeps the type";
       return check_indices(module, op, 1);
     case OpCode::load_scalar:
-      if (module.type(op.results[0]) != Type::scalar(tensor.elem)) return "gives one element: " + std::string(to_string(tensor.elem));
+      if (module.type(op.results[0]) != Type::scalar(tensor.elem))
+        return "gives one element: " + std::string(to_string(tensor.elem));
       if (indices != tensor.slots + 1) return "needs one index per axis";
       return check_indices(module, op, 1);
-    case OpCode::store: case OpCode::tile_store: {
+    case OpCode::store:
+    case OpCode::tile_store: {
       const Type& tile = module.type(op.operands[1]);
       if (!tile.is_tile()) return "writes a tile, not " + to_string(tile);
-      if (tile.elem != tensor.elem) return "writes " + std::string(to_string(tile.elem)) + " to a tensor of " + to_string(tensor.elem) + "; cast first";
+      if (tile.elem != tensor.elem)
+        return "writes " + std::string(to_string(tile.elem)) + " to a tensor of " + to_string(tensor.elem) +
+               "; cast first";
       if (op.code == OpCode::store) {
-        if (tile.shape.rank != tensor.slots) return "a tile of rank " + std::to_string(tile.shape.rank) + " does not fit " + to_string(tensor) + "; drop axes with at(axis, index)";
+        if (tile.shape.rank != tensor.slots)
+          return "a tile of rank " + std::to_string(tile.shape.rank) + " does not fit " + to_string(tensor) +
+                 "; drop axes with at(axis, index)";
         if (indices != tensor.slots + 2) return "needs one offset per axis";
       } else {
         if (std::string what = check_box(op, tensor, tile.shape); !what.empty()) return what;
-        if (indices != tensor.slots + 2 + (op.attrs.integer("ragged") >= 0)) return "needs one coordinate per axis, and a bound if ragged";
+        if (indices != tensor.slots + 2 + (op.attrs.integer("ragged") >= 0))
+          return "needs one coordinate per axis, and a bound if ragged";
       }
       return check_indices(module, op, 2);
     }
-    default:
-      return {};
+    default: return {};
   }
 }
 

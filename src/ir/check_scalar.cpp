@@ -60,18 +60,19 @@ std::string check_scalar(const Module& module, const Op& op) {
   bool fits = true;
   const char* wants = "numbers";
   switch (op.code) {
-    case OpCode::exp2: case OpCode::log2: case OpCode::rcp:
-      fits = a.elem == Elem::f32, wants = "f32";
-      break;
-    case OpCode::mod: case OpCode::ceil_div: case OpCode::shl: case OpCode::shr:
-      fits = is_int(a.elem), wants = "integers";
-      break;
-    case OpCode::bit_not: case OpCode::bit_and: case OpCode::bit_or: case OpCode::bit_xor:
-      fits = is_int(a.elem) || a.elem == Elem::b1, wants = "integers or b1";
-      break;
-    case OpCode::neg: case OpCode::abs:
-      fits = computes(a.elem) || is_signed_int(a.elem), wants = "signed numbers";
-      break;
+    case OpCode::exp2:
+    case OpCode::log2:
+    case OpCode::rcp: fits = a.elem == Elem::f32, wants = "f32"; break;
+    case OpCode::mod:
+    case OpCode::ceil_div:
+    case OpCode::shl:
+    case OpCode::shr: fits = is_int(a.elem), wants = "integers"; break;
+    case OpCode::bit_not:
+    case OpCode::bit_and:
+    case OpCode::bit_or:
+    case OpCode::bit_xor: fits = is_int(a.elem) || a.elem == Elem::b1, wants = "integers or b1"; break;
+    case OpCode::neg:
+    case OpCode::abs: fits = computes(a.elem) || is_signed_int(a.elem), wants = "signed numbers"; break;
     case OpCode::cmp: {
       const std::string_view p = op.attrs.text("pred");
       if (p != "eq" && p != "ne" && p != "lt" && p != "le" && p != "gt" && p != "ge")
@@ -79,8 +80,7 @@ std::string check_scalar(const Module& module, const Op& op) {
       fits = computes(a.elem) || is_int(a.elem) || (a.elem == Elem::b1 && (p == "eq" || p == "ne"));
       break;
     }
-    default:
-      fits = computes(a.elem) || is_int(a.elem);
+    default: fits = computes(a.elem) || is_int(a.elem);
   }
   if (!fits) return "works on " + std::string(wants) + ", not on " + to_string(a);
   const Type expected = op.code == OpCode::cmp ? a.with_elem(Elem::b1) : a;
@@ -98,7 +98,8 @@ std::string check_tile(const Module& module, const Op& op) {
   }
   const Type& a = module.type(op.operands[0]);
   if (op.code == OpCode::splat)
-    return a.is_scalar() && a.elem == result.elem ? "" : "repeats a scalar of the tile's element type, not " + to_string(a);
+    return a.is_scalar() && a.elem == result.elem ? ""
+                                                  : "repeats a scalar of the tile's element type, not " + to_string(a);
   if (!a.is_tile()) return "works on tiles, not on " + to_string(a);
   if (a.elem != result.elem) return "keeps the element type: " + to_string(a) + " to " + to_string(result);
 
@@ -111,7 +112,8 @@ std::string check_tile(const Module& module, const Op& op) {
     if (axis < 0 || axis >= more.rank) return "axis is out of range";
     if (more.rank != less.rank + 1) return "the ranks differ by one: " + to_string(a) + " and " + to_string(result);
     for (int i = 0, j = 0; i < more.rank; ++i)
-      if (i != axis && more[i] != less[j++]) return "the other axes stay: " + to_string(a) + " and " + to_string(result);
+      if (i != axis && more[i] != less[j++])
+        return "the other axes stay: " + to_string(a) + " and " + to_string(result);
     if (op.code == OpCode::broadcast) return {};
     const int64_t partial = op.attrs.integer("partial", -1);
     if (partial != 0 && partial != 1) return "partial is 0 or 1";

@@ -24,7 +24,8 @@ std::string check_copy(const Module& module, const Op& op) {
     if (module.type(op.operands[3]).kind != TypeKind::barrier) return "operand 3 is a barrier";
     first = 5;
   }
-  if (op.operands.size() != first + box.size() + (ragged >= 0)) return "needs one coordinate per axis, and a bound if ragged";
+  if (op.operands.size() != first + box.size() + (ragged >= 0))
+    return "needs one coordinate per axis, and a bound if ragged";
   for (size_t i = 2; i < op.operands.size(); ++i)
     if (i != 3 || op.code == OpCode::copy_store)
       if (module.type(op.operands[i]) != Type::scalar(Elem::i32)) return "slots and coordinates are i32";
@@ -38,7 +39,8 @@ std::string check_sync(const Module& module, const Op& op) {
   switch (op.code) {
     case OpCode::buffer: {
       const Type& t = module.type(op.results[0]);
-      if (t.kind != TypeKind::buffer || t.slots < 1 || !t.shape.valid() || t.shape.rank < 1) return "has slots and a shape";
+      if (t.kind != TypeKind::buffer || t.slots < 1 || !t.shape.valid() || t.shape.rank < 1)
+        return "has slots and a shape";
       const int64_t swizzle = op.attrs.integer("swizzle", -1);
       if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128) return "swizzle is 0, 32, 64 or 128";
       return {};
@@ -49,18 +51,24 @@ std::string check_sync(const Module& module, const Op& op) {
       if (t.kind != TypeKind::barrier || t.slots < 1) return "has slots";
       return count >= 1 && count < 1 << 20 ? "" : "count is 1 to 2^20 − 1";
     }
-    case OpCode::wait: case OpCode::arrive: case OpCode::expect:
-      if (module.type(op.operands[0]).kind != TypeKind::barrier) return "works on a barrier, not on " + to_string(module.type(op.operands[0]));
+    case OpCode::wait:
+    case OpCode::arrive:
+    case OpCode::expect:
+      if (module.type(op.operands[0]).kind != TypeKind::barrier)
+        return "works on a barrier, not on " + to_string(module.type(op.operands[0]));
       for (size_t i = 1; i < op.operands.size(); ++i)
         if (!is_i32(i)) return "slot and phase are i32";
-      if (op.code == OpCode::arrive && op.attrs.text("per") != "instance" && op.attrs.text("per") != "warp") return "per is instance or warp";
-      if (op.code == OpCode::expect && (op.attrs.integer("bytes") < 1 || op.attrs.integer("bytes") >= 1 << 20)) return "bytes are 1 to 2^20 − 1";
+      if (op.code == OpCode::arrive && op.attrs.text("per") != "instance" && op.attrs.text("per") != "warp")
+        return "per is instance or warp";
+      if (op.code == OpCode::expect && (op.attrs.integer("bytes") < 1 || op.attrs.integer("bytes") >= 1 << 20))
+        return "bytes are 1 to 2^20 − 1";
       return {};
-    case OpCode::copy_load: case OpCode::copy_store:
-      return check_copy(module, op);
-    case OpCode::copy_drain:
-      return op.attrs.integer("pending", -1) >= 0 ? "" : "pending is at least 0";
-    case OpCode::buffer_store: case OpCode::buffer_put: case OpCode::buffer_get: {
+    case OpCode::copy_load:
+    case OpCode::copy_store: return check_copy(module, op);
+    case OpCode::copy_drain: return op.attrs.integer("pending", -1) >= 0 ? "" : "pending is at least 0";
+    case OpCode::buffer_store:
+    case OpCode::buffer_put:
+    case OpCode::buffer_get: {
       const Type& b = module.type(op.operands[0]);
       if (b.kind != TypeKind::buffer) return "works on a buffer, not on " + to_string(b);
       if (!is_i32(1)) return "the slot is i32";
@@ -72,8 +80,7 @@ std::string check_sync(const Module& module, const Op& op) {
       const Type& element = module.type(op.code == OpCode::buffer_put ? op.operands[3] : op.results[0]);
       return element == Type::scalar(b.elem) ? "" : "the element is " + std::string(to_string(b.elem));
     }
-    default:
-      return {};
+    default: return {};
   }
 }
 

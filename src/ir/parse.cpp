@@ -11,7 +11,7 @@ TLXJIT_NAMESPACE_BEGIN
 
 namespace {
 
-constexpr int max_depth = 64;             // nested regions; a hostile text must not exhaust the stack
+constexpr int max_depth = 64;              // nested regions; a hostile text must not exhaust the stack
 constexpr uint32_t max_values = 1u << 22;  // likewise for memory
 
 class Parser {
@@ -84,7 +84,8 @@ class Parser {
   std::string_view word() {
     skip();
     const size_t begin = at_;
-    while (at_ < text_.size() && (isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_' || text_[at_] == '.'))
+    while (at_ < text_.size() &&
+           (isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_' || text_[at_] == '.'))
       ++at_;
     if (begin == at_) fail("expected a word");
     return text_.substr(begin, at_ - begin);

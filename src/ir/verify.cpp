@@ -48,7 +48,8 @@ class Verifier {
   std::string misplaced(const Op& op, Place place) {
     const OpInfo& row = info(op.code);
     if (row.level != Level::both && row.level != module_.level)
-      return row.level == Level::portable ? "is portable; this module is lowered" : "is lowered; this module is portable";
+      return row.level == Level::portable ? "is portable; this module is lowered"
+                                          : "is lowered; this module is portable";
     const bool module_only = row.scope == Scope::declare && op.code != OpCode::var && op.code != OpCode::accumulator;
     if (module_only && place != Place::module) return "stands outside tasks only";
     if (place == Place::module && !module_only) {
@@ -88,7 +89,8 @@ class Verifier {
 
   void op(const Op& op, Place place, bool last) {
     for (Value v : op.operands)
-      if (v >= visible_.size() || !visible_[v]) return report(op, "uses a value that is not defined here: made later, or in a block that has ended");
+      if (v >= visible_.size() || !visible_[v])
+        return report(op, "uses a value that is not defined here: made later, or in a block that has ended");
     if (std::string what = check_op(module_, op); !what.empty()) return report(op, std::move(what));
     if (std::string what = misplaced(op, place); !what.empty()) return report(op, std::move(what));
     if (op.code == OpCode::yield && !last) return report(op, "is the last op of its region");

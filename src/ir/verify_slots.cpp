@@ -61,13 +61,17 @@ class SlotVerifier {
       if (found == slots_.end()) continue;
       SlotState& slot = found->second;
       if (slot.ended) {
-        report_(op, std::string("uses a slot after its ") + (slot.made->code == OpCode::acquire ? "publish" : "release"));
-        continue;
+        report_(op,
+                std::string("uses a slot after its ") + (slot.made->code == OpCode::acquire ? "publish" : "release"));
+        return;
       }
       if (op.code == OpCode::load_field || op.code == OpCode::publish || op.code == OpCode::release) {
-        if (&block != slot.block) report_(op, "stands in the block that made the slot, so that it happens once on every path");
-        if (op.code == OpCode::load_field) ++slot.filled[std::string(op.attrs.text("field"))];
-        else slot.ended = true;
+        if (&block != slot.block)
+          report_(op, "stands in the block that made the slot, so that it happens once on every path");
+        if (op.code == OpCode::load_field)
+          ++slot.filled[std::string(op.attrs.text("field"))];
+        else
+          slot.ended = true;
       }
     }
   }
@@ -80,7 +84,8 @@ class SlotVerifier {
       auto found = slot.filled.find(field.name);
       const int times = found == slot.filled.end() ? 0 : found->second;
       if (times != 1)
-        report_(acquire, "field '" + field.name + "' is filled " + std::to_string(times) + " times; every field is filled once");
+        report_(acquire,
+                "field '" + field.name + "' is filled " + std::to_string(times) + " times; every field is filled once");
     }
   }
 

@@ -84,19 +84,23 @@ Kernel attention(const AttentionConfig& c) {
   Kernel k{"attention"};
 
   std::optional<Index> batch, bounds;
-  if (jagged) bounds = k.dim("B+1", 1);
-  else batch = k.dim("B");
+  if (jagged)
+    bounds = k.dim("B+1", 1);
+  else
+    batch = k.dim("B");
   const Index rows = k.dim(jagged ? "T" : "S");
   const Index heads = k.dim("H");
   const auto activations = [&](const char* name) {
-    return jagged ? k.tensor(elem, name, {rows, heads, head_size}) : k.tensor(elem, name, {*batch, rows, heads, head_size});
+    return jagged ? k.tensor(elem, name, {rows, heads, head_size})
+                  : k.tensor(elem, name, {*batch, rows, heads, head_size});
   };
   const Tensor q = activations("q"), key = activations("k"), value = activations("v"), out = activations("out");
   const Tensor lse = jagged ? k.tensor<float>("lse", {heads, rows}) : k.tensor<float>("lse", {*batch, heads, rows});
   const Tensor offsets = jagged ? k.tensor<int32_t>("offsets", {*bounds}) : Tensor();
   const Scalar scale = k.scalar<float>("scale");
 
-  const Tiles tiles = jagged ? jagged_tiles(k, c, rows, *bounds, heads, offsets) : dense_tiles(k, c, *batch, rows, heads);
+  const Tiles tiles =
+      jagged ? jagged_tiles(k, c, rows, *bounds, heads, offsets) : dense_tiles(k, c, *batch, rows, heads);
   Ring queries = k.ring(1).slot("q", elem, {c.bq, head_size});
   Ring keys = k.ring(c.stages).slot("k", elem, {c.bkv, head_size});
   Ring values = k.ring(c.stages).slot("v", elem, {c.bkv, head_size});
@@ -138,8 +142,7 @@ Kernel attention(const AttentionConfig& c) {
       const Index blocks = key_blocks(q0, length);
       Tile m = t.full<float>({m_rows}, minus_infinity);  // row maxima so far
       Tile l = t.full<float>({m_rows}, 0.f);             // row sums so far, each lane its share
-      Tile correction = m;
-      Tile p = t.full({m_rows, c.bkv}, Elem::f32, 0.f).to(elem);
+      Tile correction = m;                               // by which this block lowers the weight of former ones
       o.clear();
       const Slot query = queries.wait();
 
@@ -148,7 +151,7 @@ Kernel attention(const AttentionConfig& c) {
         s.clear();
         s.dot(query["q"].part(t), slot["k"].t());
       };
-      const auto add_values = [&] { o.dot(p, values.wait()["v"]); };
+      const auto add_values = [&](const Tile& weights) { o.dot(weights, values.wait()["v"]); };
       /// One step of the online softmax over key block j; gives the weights and updates m, l, correction.
       const auto softmax = [&](const Index& j, bool masked) {
         Tile x = s.read();
@@ -168,16 +171,17 @@ Kernel attention(const AttentionConfig& c) {
         l = l * correction + sum(weights, 1, Extent::Partial);
         return weights;
       };
+
+      scores();
+      Tile p = softmax(blocks - 1, true).to(elem);  // weights whose values are not added yet
       const auto step = [&](const Index& j, bool masked) {
-        scores();      // of this block, in flight while the former block's values are added
-        add_values();
+        scores();  // of this block, in flight while the former block's values are added
+        add_values(p);
         const Tile weights = softmax(j, masked);
         o.update([&](Tile sums) { return sums * correction.expand(1); });
         p = weights.to(elem);
       };
 
-      scores();
-      p = softmax(blocks - 1, true).to(elem);
       // Causal blocks that the diagonal crosses; with equal tile sizes the first one is the only one.
       Index done = blocks * 0 + 1;
       if (causal && c.bkv < c.bq) {
@@ -186,7 +190,7 @@ Kernel attention(const AttentionConfig& c) {
         done = max(crossed, 1);
       }
       k.range(done, blocks).each([&](Index i) { step(blocks - 1 - i, false); });
-      add_values();
+      add_values(p);
 
       l = finish_sum(l);
       const Tile log_sum = (m * to_base_2 + log2(l)) * ln_2;

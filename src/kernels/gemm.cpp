@@ -41,9 +41,7 @@ Kernel gemm(const GemmConfig& c) {
         auto slot = ring.wait();
         acc.dot(slot["a"].part(t), slot["b"].t());
       });
-      acc.slabs(c.slab, [&](Index col, Tile x) {
-        d.store({i * c.bm + t.offset(c.bm), j * c.bn + col}, x.to(c.elem));
-      });
+      acc.slabs(c.slab, [&](Index col, Tile x) { d.store({i * c.bm + t.offset(c.bm), j * c.bn + col}, x.to(c.elem)); });
     });
   });
   return k;

@@ -29,7 +29,8 @@ Result<void> allocate_shared(Module& module, const Target& target) {
       const Type& type = module.type(op->results[0]);
       const int64_t slot = round_up(type.shape.elements() * bytes(type.elem), swizzled ? 1024 : 16);
       if (swizzled && slot != type.shape.elements() * bytes(type.elem))
-        return lower_error(module, *op, "a slot of " + to_string(type) + " is no multiple of 1024 bytes; use rows in multiples of 8");
+        return lower_error(
+            module, *op, "a slot of " + to_string(type) + " is no multiple of 1024 bytes; use rows in multiples of 8");
       offset = round_up(offset, swizzled ? 1024 : 16);
       op->attrs.set("offset", offset);
       offset += slot * type.slots;
@@ -43,9 +44,9 @@ Result<void> allocate_shared(Module& module, const Target& target) {
     }
   if (offset > target.shared_limit && largest)
     return lower_error(module, *largest,
-                       "the kernel needs " + std::to_string(offset) + " bytes of shared memory, " + target.name + " has " +
-                           std::to_string(target.shared_limit) + "; the largest part (" + std::to_string(largest_bytes) +
-                           " bytes) is made here: use fewer stages or smaller tiles",
+                       "the kernel needs " + std::to_string(offset) + " bytes of shared memory, " + target.name +
+                           " has " + std::to_string(target.shared_limit) + "; the largest part (" +
+                           std::to_string(largest_bytes) + " bytes) is made here: use fewer stages or smaller tiles",
                        ErrorCode::out_of_resources);
   module.attrs.set("shared_bytes", offset);
 
@@ -56,7 +57,8 @@ Result<void> allocate_shared(Module& module, const Target& target) {
     const int64_t width = op->attrs.integer("warps"), replicas = op->attrs.integer("replicas");
     const bool whole = width >= 4 || has_dots(*op);
     if (target.async_dots && has_dots(*op) && width != 4)
-      return lower_error(module, *op, "a task with dots has 4 warps on " + target.name + ", not " + std::to_string(width));
+      return lower_error(module, *op,
+                         "a task with dots has 4 warps on " + target.name + ", not " + std::to_string(width));
     for (int64_t i = 0; i < replicas; ++i) {
       if (whole || warps % 4 == 0 || warps % 4 + width > 4) {
         warps = round_up(warps, 4);
@@ -64,14 +66,17 @@ Result<void> allocate_shared(Module& module, const Target& target) {
         group_registers = 0;
       }
       warps += whole ? round_up(width, 4) : width;
-      group_registers = std::max(group_registers, op->attrs.integer("registers") * 128 * (whole ? round_up(width, 4) / 4 : 1));
+      group_registers =
+          std::max(group_registers, op->attrs.integer("registers") * 128 * (whole ? round_up(width, 4) / 4 : 1));
     }
   }
   registers += group_registers;
   const int64_t threads = round_up(warps, 4) * 32;
   if (target.register_budget) {
     if (threads > 1024)
-      return lower_error(module, *module.body.ops.back(), "the tasks have " + std::to_string(threads) + " threads, a program at most 1024", ErrorCode::out_of_resources);
+      return lower_error(module, *module.body.ops.back(),
+                         "the tasks have " + std::to_string(threads) + " threads, a program at most 1024",
+                         ErrorCode::out_of_resources);
     if (registers > target.register_budget)
       return lower_error(module, *module.body.ops.back(),
                          "the tasks ask for " + std::to_string(registers) + " registers, " + target.name + " has " +

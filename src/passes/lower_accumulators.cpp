@@ -38,13 +38,11 @@ class Analysis {
  private:
   void op(const Op& op, State& s) {
     switch (op.code) {
-      case OpCode::accumulator:
-        s[op.results[0]] = cleared;
-        break;
-      case OpCode::acc_clear:
-        s[op.operands[0]] = cleared;
-        break;
-      case OpCode::dot: case OpCode::acc_read: case OpCode::acc_write:
+      case OpCode::accumulator: s[op.results[0]] = cleared; break;
+      case OpCode::acc_clear: s[op.operands[0]] = cleared; break;
+      case OpCode::dot:
+      case OpCode::acc_read:
+      case OpCode::acc_write:
         before[&op] |= s[op.operands[0]];
         // A read of sums that may be clear fills them with zeros first.
         if (op.code != OpCode::acc_read || s[op.operands[0]] == either) s[op.operands[0]] = summed;
@@ -56,7 +54,8 @@ class Analysis {
         join(s, other);
         break;
       }
-      case OpCode::for_: case OpCode::while_: {
+      case OpCode::for_:
+      case OpCode::while_: {
         State body = s;
         while (true) {
           body = s;
@@ -68,8 +67,10 @@ class Analysis {
           const bool stable = head == s;
           s = head;
           if (!stable) continue;
-          if (op.code == OpCode::while_) s = exit;
-          else if (runs(op)) s = body;
+          if (op.code == OpCode::while_)
+            s = exit;
+          else if (runs(op))
+            s = body;
           return;
         }
       }
@@ -80,7 +81,8 @@ class Analysis {
 
   bool runs(const Op& loop) const {
     const Op* low = module_.def(loop.operands[0]);
-    return low && low->code == OpCode::constant && low->attrs.integer("value") == 0 && at_least_one(module_, loop.operands[1]);
+    return low && low->code == OpCode::constant && low->attrs.integer("value") == 0 &&
+           at_least_one(module_, loop.operands[1]);
   }
 
   static void join(State& a, const State& b) {
@@ -100,7 +102,9 @@ class Lowering : public Rewriter {
  private:
   void rewrite(std::unique_ptr<Op> op, OpBuilder& b) override {
     const uint8_t state = before_.count(op.get()) ? before_.at(op.get()) : 0;
-    const Value acc = op->code == OpCode::accumulator ? op->results[0] : op->operands.empty() ? no_value : op->operands[0];
+    const Value acc = op->code == OpCode::accumulator ? op->results[0]
+                      : op->operands.empty()          ? no_value
+                                                      : op->operands[0];
     const bool flagged = flagged_.count(acc) != 0;
     switch (op->code) {
       case OpCode::accumulator:
@@ -137,8 +141,7 @@ class Lowering : public Rewriter {
         keep(std::move(op), b);
         if (flagged) b.set(flags_[acc], b.b1(true));
         return;
-      default:
-        return keep(std::move(op), b);
+      default: return keep(std::move(op), b);
     }
   }
 

@@ -77,7 +77,8 @@ class Lowering : public Rewriter {
       case OpCode::field: return field(*op, b);
       case OpCode::release: {
         const Value slot = op->operands[0], ring = rings_of_[slot];
-        b.append(OpCode::arrive, {rings_[ring].empty, slots_[slot]}, {}, OpBuilder::attr("per", std::string("instance")));
+        b.append(OpCode::arrive, {rings_[ring].empty, slots_[slot]}, {},
+                 OpBuilder::attr("per", std::string("instance")));
         if (cursor_at_end_[slot]) cursors_[{ring, false}].advance(b);
         return;
       }
@@ -93,10 +94,12 @@ class Lowering : public Rewriter {
       const int64_t swizzle = target_.tensor_maps ? 128 : 0;
       const int64_t row = f.view.shape[1] * bytes(f.view.elem);
       if (target_.tensor_maps && row % 128)
-        return fail(lower_error(module_, op, "field '" + f.name + "' has rows of " + std::to_string(row) + " bytes; " +
-                                                 target_.name + " wants multiples of 128"));
+        return fail(lower_error(module_, op,
+                                "field '" + f.name + "' has rows of " + std::to_string(row) + " bytes; " +
+                                    target_.name + " wants multiples of 128"));
       if (target_.tensor_maps && f.view.shape[0] > 256)
-        return fail(lower_error(module_, op, "field '" + f.name + "' has more than 256 rows, the most that one copy fills"));
+        return fail(
+            lower_error(module_, op, "field '" + f.name + "' has more than 256 rows, the most that one copy fills"));
       ring.buffers.push_back(b.value(OpCode::buffer, {}, Type::buffer(ring.stages, f.view.shape, f.view.elem),
                                      OpBuilder::attr("swizzle", swizzle)));
       ring.bytes += f.view.shape.elements() * bytes(f.view.elem);
@@ -143,7 +146,8 @@ class Lowering : public Rewriter {
       }
       if (end == block.ops.size()) {  // only fillers come here: place_waits has put every release
         end = last_fill + 1;
-        block.ops.insert(block.ops.begin() + static_cast<long>(end), module_.make(OpCode::publish, {slot}, {}, {}, op.location));
+        block.ops.insert(block.ops.begin() + static_cast<long>(end),
+                         module_.make(OpCode::publish, {slot}, {}, {}, op.location));
       }
       bool alone = true;
       for (size_t j = i + 1; j < end; ++j) alone &= !takes(*block.ops[j], op.code, op.operands[0]);
@@ -188,12 +192,15 @@ class Lowering : public Rewriter {
     const RingPlan& ring = rings_[rings_of_[slot]];
     if (ring.buffers.size() != ring.fields.size()) return;  // refused above
     const size_t i = field_index(ring, op.attrs.text("field"));
-    auto place = resolve(module_, op.operands[1], ring.fields[i].view.shape, {op.operands.begin() + 2, op.operands.end()}, b);
+    auto place =
+        resolve(module_, op.operands[1], ring.fields[i].view.shape, {op.operands.begin() + 2, op.operands.end()}, b);
     if (!place) return fail(place.error());
     const int rank = static_cast<int>(place->box.size());
-    if (place->ragged == rank - 1) return fail(lower_error(module_, op, "a window along the last axis cannot fill a slot"));
+    if (place->ragged == rank - 1)
+      return fail(lower_error(module_, op, "a window along the last axis cannot fill a slot"));
     if (target_.tensor_maps && place->ragged >= 0 && rank > 3)
-      return fail(lower_error(module_, op, "a window of a tensor of rank " + std::to_string(rank) + " cannot fill a slot; rank 3 at most"));
+      return fail(lower_error(
+          module_, op, "a window of a tensor of rank " + std::to_string(rank) + " cannot fill a slot; rank 3 at most"));
     std::vector<Value> operands = {place->tensor, ring.buffers[i], slots_[slot], ring.full, slots_[slot]};
     for (Value v : place->operands()) operands.push_back(v);
     b.append(OpCode::copy_load, std::move(operands), {}, place->attrs());

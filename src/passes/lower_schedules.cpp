@@ -99,7 +99,8 @@ class Lowering : public Rewriter {
     b.append(OpCode::workspace, {}, {}, OpBuilder::attr("words", int64_t{2}));
     if (plan.reader_warps == 0) return;
     const int64_t words = module_.type(op.results[0]).slots + 1;  // the indices, and whether there is a tile
-    plan.buffer = b.value(OpCode::buffer, {}, Type::buffer(hidden_stages, {words}, Elem::i32), OpBuilder::attr("swizzle", int64_t{0}));
+    plan.buffer = b.value(OpCode::buffer, {}, Type::buffer(hidden_stages, {words}, Elem::i32),
+                          OpBuilder::attr("swizzle", int64_t{0}));
     const auto barrier = [&](const char* name, int64_t count) {
       Attrs attrs = OpBuilder::attr("count", count);
       attrs.set("name", std::string(name));
@@ -184,7 +185,8 @@ class Lowering : public Rewriter {
     condition.append(OpCode::yield, {condition.compare("lt", now, plan.total)});
     OpBuilder inner = b.in(loop.regions[1]);
     // Taken at the start and used at the end: the counter's latency passes while the tile is loaded.
-    const Value taken_before = inner.value(OpCode::workspace_add, {inner.i32(1)}, Type::scalar(Elem::i32), OpBuilder::attr("word", int64_t{plan.word}));
+    const Value taken_before = inner.value(OpCode::workspace_add, {inner.i32(1)}, Type::scalar(Elem::i32),
+                                           OpBuilder::attr("word", int64_t{plan.word}));
     const Value next = inner.binary(OpCode::add, taken_before, programs);
     const std::vector<Value> tile = map_tile(plan, now, inner);
     if_taken(tile[0], inner, [&](OpBuilder& in) {
@@ -195,7 +197,8 @@ class Lowering : public Rewriter {
 
     pass_on(b, {}, false);
     // The last program to finish leaves the counters as it found them.
-    const Value finished = b.value(OpCode::workspace_add, {b.i32(1)}, Type::scalar(Elem::i32), OpBuilder::attr("word", int64_t{plan.word + 1}));
+    const Value finished = b.value(OpCode::workspace_add, {b.i32(1)}, Type::scalar(Elem::i32),
+                                   OpBuilder::attr("word", int64_t{plan.word + 1}));
     const Value last = b.compare("eq", finished, b.binary(OpCode::sub, programs, b.i32(1)));
     OpBuilder reset = b.in(b.append(OpCode::if_, {last}).regions[0]);
     for (int word : {plan.word, plan.word + 1})

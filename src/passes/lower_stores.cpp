@@ -44,10 +44,12 @@ class Lowering : public Rewriter {
   bool staged(const Op& store) const {
     if (!target_.tensor_maps) return false;
     const Type& tile = module_.type(store.operands[1]);
-    if (tile.shape.rank != 2 || bytes(tile.elem) != 2 || (tile.shape[1] * bytes(tile.elem)) % 128 || tile.shape[0] > 256)
+    if (tile.shape.rank != 2 || bytes(tile.elem) != 2 || (tile.shape[1] * bytes(tile.elem)) % 128 ||
+        tile.shape[0] > 256)
       return false;
     bool ragged = false, innermost = false;
-    for (const Op* def = module_.def(store.operands[0]); def->code != OpCode::tensor; def = module_.def(def->operands[0]))
+    for (const Op* def = module_.def(store.operands[0]); def->code != OpCode::tensor;
+         def = module_.def(def->operands[0]))
       if (def->code == OpCode::window) {
         ragged = true;
         innermost |= def->attrs.integer("axis") == module_.type(def->operands[0]).slots - 1;
@@ -57,7 +59,8 @@ class Lowering : public Rewriter {
 
   void rewrite(std::unique_ptr<Op> op, OpBuilder& b) override {
     switch (op->code) {
-      case OpCode::select_axis: case OpCode::window:
+      case OpCode::select_axis:
+      case OpCode::window:
         dropped_.push_back(std::move(op));  // kept alive: stores still look at their chains
         return;
       case OpCode::store: return store(*op, b);
@@ -77,7 +80,8 @@ class Lowering : public Rewriter {
       // fixed in the text, so the number of stores must be even.
       staging.slots = staging.stores % 2 == 0 ? 2 : 1;
       const Type tile = *parse_type(key.second);
-      staging.buffer = b.value(OpCode::buffer, {}, Type::buffer(static_cast<int32_t>(replicas * staging.slots), tile.shape, tile.elem),
+      staging.buffer = b.value(OpCode::buffer, {},
+                               Type::buffer(static_cast<int32_t>(replicas * staging.slots), tile.shape, tile.elem),
                                OpBuilder::attr("swizzle", int64_t{128}));
     }
     Op& kept = *op;

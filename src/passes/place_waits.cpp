@@ -85,7 +85,8 @@ class Placer {
     for (size_t i = 0; i < block.ops.size(); ++i) {
       for (Block& region : block.ops[i]->regions) sink(region);
       const Op& set = *block.ops[i];
-      if (set.code != OpCode::set || !operand_variables_.count(set.operands[0]) || uses_[set.operands[1]] != 1) continue;
+      if (set.code != OpCode::set || !operand_variables_.count(set.operands[0]) || uses_[set.operands[1]] != 1)
+        continue;
       const Op* def = module_.def(set.operands[1]);
       if (!def || info(def->code).scope != Scope::pure) continue;
       for (size_t j = i; j-- > 0;)

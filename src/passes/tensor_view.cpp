@@ -33,8 +33,8 @@ Attrs TensorPlace::attrs() const {
   return attrs;
 }
 
-Result<TensorPlace> resolve(const Module& module, Value view, const Shape& shape,
-                            const std::vector<Value>& offsets, OpBuilder& b) {
+Result<TensorPlace> resolve(const Module& module, Value view, const Shape& shape, const std::vector<Value>& offsets,
+                            OpBuilder& b) {
   TensorPlace place;
   place.coordinates = offsets;
   for (int i = 0; i < shape.rank; ++i) place.box.push_back(shape[i]);
@@ -47,8 +47,7 @@ Result<TensorPlace> resolve(const Module& module, Value view, const Shape& shape
       place.box.insert(place.box.begin() + at, 1);
       if (place.ragged >= static_cast<int>(axis)) ++place.ragged;
     } else {
-      if (place.ragged >= 0)
-        return lower_error(module, *def, "a tensor is narrowed along one axis only");
+      if (place.ragged >= 0) return lower_error(module, *def, "a tensor is narrowed along one axis only");
       place.coordinates[axis] = add(b, def->operands[1], place.coordinates[axis]);
       place.ragged = static_cast<int>(axis);
       place.bound = add(b, def->operands[1], def->operands[2]);

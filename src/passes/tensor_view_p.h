@@ -9,11 +9,11 @@ TLXJIT_NAMESPACE_BEGIN
 
 /// A tile's place in a tensor parameter.
 struct TensorPlace {
-  Value tensor = no_value;        ///< the parameter
+  Value tensor = no_value;         ///< the parameter
   std::vector<Value> coordinates;  ///< one per axis of the parameter
-  std::vector<int64_t> box;       ///< extents per axis, 1 on axes that were selected
-  int ragged = -1;                ///< the axis that a window ends on, or −1
-  Value bound = no_value;         ///< along it, coordinates under this exist
+  std::vector<int64_t> box;        ///< extents per axis, 1 on axes that were selected
+  int ragged = -1;                 ///< the axis that a window ends on, or −1
+  Value bound = no_value;          ///< along it, coordinates under this exist
 
   /// Coordinates and, where there is one, the bound: the trailing operands of copies and tile stores.
   std::vector<Value> operands() const;
@@ -21,7 +21,7 @@ struct TensorPlace {
 };
 
 /// Resolves `view` with a tile of `shape` at `offsets` (one per axis of the view).
-Result<TensorPlace> resolve(const Module& module, Value view, const Shape& shape,
-                            const std::vector<Value>& offsets, OpBuilder& b);
+Result<TensorPlace> resolve(const Module& module, Value view, const Shape& shape, const std::vector<Value>& offsets,
+                            OpBuilder& b);
 
 TLXJIT_NAMESPACE_END

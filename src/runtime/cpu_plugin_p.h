@@ -1,5 +1,5 @@
-/* src/runtime/cpu_plugin_p.h — the C interface between the library and the CPU plug-in. */
-/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+// src/runtime/cpu_plugin_p.h — the C interface between the library and the CPU plug-in.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
 #include <stddef.h>
@@ -32,14 +32,14 @@ struct tlxjit_cpu_launch {
 /* A fiber that waits when no fiber of its program can go on. Ops are numbered as in numbered_ops(). */
 struct tlxjit_cpu_blocked {
   int32_t program;
-  uint32_t task_op;    /* number of the `task` op */
+  uint32_t task_op; /* number of the `task` op */
   int32_t replica;
   uint32_t wait_op;    /* number of the `wait` op it stands at */
   uint32_t barrier_op; /* number of the `barrier` op */
   int32_t slot;
-  int32_t phase;       /* the parity waited for */
-  int32_t arrivals;    /* arrivals still missing in the present phase */
-  int64_t bytes;       /* bytes still missing */
+  int32_t phase;    /* the parity waited for */
+  int32_t arrivals; /* arrivals still missing in the present phase */
+  int64_t bytes;    /* bytes still missing */
 };
 
 enum tlxjit_cpu_status {
@@ -60,8 +60,8 @@ struct tlxjit_cpu_failure {
 };
 
 struct tlxjit_cpu_backend {
-  uint32_t size;    /* of this struct */
-  uint32_t version; /* TLXJIT_CPU_PLUGIN_VERSION */
+  uint32_t size;           /* of this struct */
+  uint32_t version;        /* TLXJIT_CPU_PLUGIN_VERSION */
   const char* source_hash; /* of the sources under src/ir and backends/cpu, compared on load */
   const char* cpu_name;    /* the host CPU that code is made for */
   enum tlxjit_cpu_status (*compile)(const char* text, size_t length, struct tlxjit_cpu_kernel** kernel,

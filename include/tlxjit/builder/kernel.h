@@ -126,11 +126,16 @@ class TLXJIT_API Tiles {
   friend class Kernel;
   template <class Fn>
   static void call(Fn& fn, std::vector<Index>& i) {
-    if constexpr (std::is_invocable_v<Fn&, std::vector<Index>&>) fn(i);
-    else if constexpr (std::is_invocable_v<Fn&, Index>) fn(std::move(i[0]));
-    else if constexpr (std::is_invocable_v<Fn&, Index, Index>) fn(std::move(i[0]), std::move(i[1]));
-    else if constexpr (std::is_invocable_v<Fn&, Index, Index, Index>) fn(std::move(i[0]), std::move(i[1]), std::move(i[2]));
-    else fn(std::move(i[0]), std::move(i[1]), std::move(i[2]), std::move(i[3]));
+    if constexpr (std::is_invocable_v<Fn&, std::vector<Index>&>)
+      fn(i);
+    else if constexpr (std::is_invocable_v<Fn&, Index>)
+      fn(std::move(i[0]));
+    else if constexpr (std::is_invocable_v<Fn&, Index, Index>)
+      fn(std::move(i[0]), std::move(i[1]));
+    else if constexpr (std::is_invocable_v<Fn&, Index, Index, Index>)
+      fn(std::move(i[0]), std::move(i[1]), std::move(i[2]));
+    else
+      fn(std::move(i[0]), std::move(i[1]), std::move(i[2]), std::move(i[3]));
   }
   void run(const std::function<void(std::vector<Index>&)>& fn, std::source_location at) const;
   std::shared_ptr<BuilderState> state_;
@@ -148,8 +153,10 @@ class TLXJIT_API Range {
  public:
   template <class Fn>
   void each(Fn&& fn, std::source_location at = std::source_location::current()) const {
-    if constexpr (std::is_invocable_v<Fn&>) run([&](Index&) { fn(); }, at);
-    else run([&](Index& i) { fn(std::move(i)); }, at);
+    if constexpr (std::is_invocable_v<Fn&>)
+      run([&](Index&) { fn(); }, at);
+    else
+      run([&](Index& i) { fn(std::move(i)); }, at);
   }
 
  private:
@@ -174,7 +181,9 @@ class TLXJIT_API Task {
   /// A tile of one number, or the index along an axis (i32).
   Tile full(Shape shape, Elem elem, Operand number) const;
   template <class T>
-  Tile full(Shape shape, Operand number) const { return full(shape, elem_of<T>, number); }
+  Tile full(Shape shape, Operand number) const {
+    return full(shape, elem_of<T>, number);
+  }
   Tile iota(Shape shape, int axis, std::source_location at = std::source_location::current()) const;
 
  private:
@@ -195,8 +204,10 @@ class TLXJIT_API TaskBuilder {
   TaskBuilder& registers(int count) { return registers_ = count, *this; }
   template <class Fn>
   void body(Fn&& fn) {
-    if constexpr (std::is_invocable_v<Fn&, Task&>) run([&](Task& t) { fn(t); });
-    else run([&](Task&) { fn(); });
+    if constexpr (std::is_invocable_v<Fn&, Task&>)
+      run([&](Task& t) { fn(t); });
+    else
+      run([&](Task&) { fn(); });
   }
 
  private:

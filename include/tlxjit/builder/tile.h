@@ -21,19 +21,32 @@ struct BuilderState;
 /// The element type of a C++ type.
 template <class T>
 constexpr Elem elem_of = Elem::none;
-template <> inline constexpr Elem elem_of<bool> = Elem::b1;
-template <> inline constexpr Elem elem_of<int8_t> = Elem::i8;
-template <> inline constexpr Elem elem_of<int16_t> = Elem::i16;
-template <> inline constexpr Elem elem_of<int32_t> = Elem::i32;
-template <> inline constexpr Elem elem_of<int64_t> = Elem::i64;
-template <> inline constexpr Elem elem_of<uint8_t> = Elem::u8;
-template <> inline constexpr Elem elem_of<uint16_t> = Elem::u16;
-template <> inline constexpr Elem elem_of<uint32_t> = Elem::u32;
-template <> inline constexpr Elem elem_of<uint64_t> = Elem::u64;
-template <> inline constexpr Elem elem_of<f16> = Elem::f16;
-template <> inline constexpr Elem elem_of<bf16> = Elem::bf16;
-template <> inline constexpr Elem elem_of<float> = Elem::f32;
-template <> inline constexpr Elem elem_of<double> = Elem::f64;
+template <>
+inline constexpr Elem elem_of<bool> = Elem::b1;
+template <>
+inline constexpr Elem elem_of<int8_t> = Elem::i8;
+template <>
+inline constexpr Elem elem_of<int16_t> = Elem::i16;
+template <>
+inline constexpr Elem elem_of<int32_t> = Elem::i32;
+template <>
+inline constexpr Elem elem_of<int64_t> = Elem::i64;
+template <>
+inline constexpr Elem elem_of<uint8_t> = Elem::u8;
+template <>
+inline constexpr Elem elem_of<uint16_t> = Elem::u16;
+template <>
+inline constexpr Elem elem_of<uint32_t> = Elem::u32;
+template <>
+inline constexpr Elem elem_of<uint64_t> = Elem::u64;
+template <>
+inline constexpr Elem elem_of<f16> = Elem::f16;
+template <>
+inline constexpr Elem elem_of<bf16> = Elem::bf16;
+template <>
+inline constexpr Elem elem_of<float> = Elem::f32;
+template <>
+inline constexpr Elem elem_of<double> = Elem::f64;
 
 /// A tile or, with rank 0, a scalar (uniform over the instance). Inside a task every Tile is a mutable
 /// variable: copying makes a new variable with the present value, assigning writes the variable, also from
@@ -68,7 +81,7 @@ class TLXJIT_API Tile {
   friend struct BuilderState;
   friend struct Access;
   std::shared_ptr<BuilderState> state_;
-  Value value_ = no_value;    // a variable inside tasks, else a plain value
+  Value value_ = no_value;   // a variable inside tasks, else a plain value
   int8_t expand_axis_ = -1;  // an expansion that the next operator carries out
 };
 
@@ -88,8 +101,10 @@ struct Operand {
     requires std::is_arithmetic_v<T>
   Operand(T number, std::source_location where = std::source_location::current()) : at(where) {
     is_real = std::is_floating_point_v<T>;
-    if constexpr (std::is_floating_point_v<T>) real = static_cast<double>(number);
-    else integer = static_cast<int64_t>(number);
+    if constexpr (std::is_floating_point_v<T>)
+      real = static_cast<double>(number);
+    else
+      integer = static_cast<int64_t>(number);
   }
 };
 

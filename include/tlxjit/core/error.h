@@ -22,16 +22,16 @@ enum class Stage : uint8_t { build, verify, parse, lower, emit, compile, load, l
 
 /// Stable codes; a program may test them. New ones are added at the end.
 enum class ErrorCode : uint16_t {
-  invalid_kernel,      ///< the verifier or the builder found faults; `log` lists all of them
-  invalid_text,        ///< a text module does not parse
-  unsupported,         ///< the target lacks what an op needs
-  bad_argument,        ///< an argument of a call does not fit the kernel's signature
-  out_of_resources,    ///< shared memory, registers, barriers or device memory
-  compiler_failed,     ///< NVRTC or LLVM refused the generated code
-  library_missing,     ///< libcuda, NVRTC or the CPU plug-in could not be loaded
-  driver_failed,       ///< a driver call failed; `message` has its name and code
-  deadlock,            ///< every task of a program waits; `log` lists them
-  internal_error,      ///< a broken invariant of tlxjit
+  invalid_kernel,    ///< the verifier or the builder found faults; `log` lists all of them
+  invalid_text,      ///< a text module does not parse
+  unsupported,       ///< the target lacks what an op needs
+  bad_argument,      ///< an argument of a call does not fit the kernel's signature
+  out_of_resources,  ///< shared memory, registers, barriers or device memory
+  compiler_failed,   ///< NVRTC or LLVM refused the generated code
+  library_missing,   ///< libcuda, NVRTC or the CPU plug-in could not be loaded
+  driver_failed,     ///< a driver call failed; `message` has its name and code
+  deadlock,          ///< every task of a program waits; `log` lists them
+  internal_error,    ///< a broken invariant of tlxjit
 };
 
 /// What went wrong, where, and what to do about it.

@@ -59,8 +59,7 @@ class [[nodiscard]] Result<void> {
 TLXJIT_NAMESPACE_END
 
 /// Returns the error of `expr` from the enclosing function, if it has one.
-#define TLXJIT_TRY(expr)                                    \
-  do {                                                      \
-    if (auto tlxjit_r_ = (expr); !tlxjit_r_.ok())           \
-      return std::move(tlxjit_r_).error();                  \
+#define TLXJIT_TRY(expr)                                                               \
+  do {                                                                                 \
+    if (auto tlxjit_r_ = (expr); !tlxjit_r_.ok()) return std::move(tlxjit_r_).error(); \
   } while (0)

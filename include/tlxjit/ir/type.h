@@ -15,7 +15,24 @@ TLXJIT_NAMESPACE_BEGIN
 
 /// Element types of scalars, tiles, buffers and tensors.
 enum class Elem : uint8_t {
-  none, b1, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, f8e4m3, f8e5m2, f4e2m1, e8m0,
+  none,
+  b1,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  f8e4m3,
+  f8e5m2,
+  f4e2m1,
+  e8m0,
 };
 
 TLXJIT_API const char* to_string(Elem elem);
@@ -78,9 +95,21 @@ struct Type {
   static Type accumulator(Shape s, Elem e) { return {TypeKind::accumulator, e, false, 0, s}; }
   static Type schedule(int32_t n) { return {TypeKind::schedule, Elem::none, false, n, {}}; }
 
-  Type as_variable() const { Type t = *this; t.variable = true; return t; }
-  Type as_value() const { Type t = *this; t.variable = false; return t; }
-  Type with_elem(Elem e) const { Type t = *this; t.elem = e; return t; }
+  Type as_variable() const {
+    Type t = *this;
+    t.variable = true;
+    return t;
+  }
+  Type as_value() const {
+    Type t = *this;
+    t.variable = false;
+    return t;
+  }
+  Type with_elem(Elem e) const {
+    Type t = *this;
+    t.elem = e;
+    return t;
+  }
   bool is_scalar() const { return kind == TypeKind::scalar && !variable; }
   bool is_tile() const { return kind == TypeKind::tile && !variable; }
   bool operator==(const Type&) const = default;

@@ -23,10 +23,10 @@ struct AttentionOptions {
 /// How to compute it.
 struct AttentionConfig {
   AttentionOptions options;
-  int bq = 128;        ///< query rows of a program's tile, divided among the replicas
-  int bkv = 128;       ///< keys of a ring slot
-  int stages = 2;      ///< slots of the key and of the value ring
-  int replicas = 2;    ///< consumer instances
+  int bq = 128;            ///< query rows of a program's tile, divided among the replicas
+  int bkv = 128;           ///< keys of a ring slot
+  int stages = 2;          ///< slots of the key and of the value ring
+  int replicas = 2;        ///< consumer instances
   int heads_together = 8;  ///< causal: heads walked together, longest rows first, so that their keys stay in the cache
   int load_registers = 24;
   int mma_registers = 240;

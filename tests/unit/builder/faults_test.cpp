@@ -1,0 +1,122 @@
+// tests/unit/builder/faults_test.cpp — mistakes are recorded with the user's line, and nothing else changes.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <gtest/gtest.h>
+
+#include "tlxjit/builder/kernel.h"
+#include "tlxjit/ir/text.h"
+
+namespace tlxjit {
+namespace {
+
+struct Fixture {
+  Kernel k{"k"};
+  Index n = k.dim("N");
+  Tensor x = k.tensor<bf16>("x", {n, n});
+  Ring ring = k.ring(2).slot<bf16>("a", {64, 64});
+  Fixture() { k.grid(n); }
+};
+
+/// Runs `body` in a task; it must record one fault, at the line it returns.
+void expect_fault(const std::string& message, const std::function<uint32_t(Fixture&, Task&)>& body) {
+  Fixture f;
+  uint32_t line = 0;
+  f.k.task("t").body([&](Task& t) { line = body(f, t); });
+  ASSERT_EQ(f.k.faults().size(), 1u) << message;
+  EXPECT_EQ(f.k.faults()[0].message, message);
+  EXPECT_EQ(f.k.faults()[0].location.line, line);
+  EXPECT_NE(f.k.faults()[0].location.file.find("faults_test.cpp"), std::string::npos);
+  auto module = f.k.module();
+  ASSERT_FALSE(module.ok());
+  EXPECT_EQ(module.error().message, message);
+}
+
+TEST(BuilderFaults, ShapesThatDiffer) {
+  expect_fault("add: the operands differ: tile<4xf32> and tile<8xf32>; cast or broadcast one of them",
+               [](Fixture&, Task& t) -> uint32_t {
+                 const Tile a = t.full<float>({4}, 0), b = t.full<float>({8}, 0);
+                 (void)(a + b);
+                 return __LINE__;
+               });
+}
+
+TEST(BuilderFaults, ElementTypesThatDiffer) {
+  expect_fault("mul: the operands differ: f32 and i32; cast or broadcast one of them",
+               [](Fixture& f, Task& t) -> uint32_t {
+                 const Tile a = sum(t.full<float>({4, 4}, 0), 1);
+                 (void)a;
+                 (void)(f.k.program_id().to<float>() * f.n);
+                 return __LINE__;
+               });
+}
+
+TEST(BuilderFaults, ARealLiteralForIntegers) {
+  expect_fault("a real number meets i32; cast the other side first", [](Fixture& f, Task&) -> uint32_t {
+    (void)(f.n * 0.5);
+    return __LINE__;
+  });
+}
+
+TEST(BuilderFaults, AFieldThatIsNotThere) {
+  expect_fault("field: the ring has no field 'b'; it has 'a'", [](Fixture& f, Task&) -> uint32_t {
+    const Slot slot = f.ring.wait();
+    const uint32_t line = __LINE__;
+    (void)slot["b"];
+    return line;
+  });
+}
+
+TEST(BuilderFaults, AnUnevenPart) {
+  Fixture f;
+  f.k.task("t").replicas(3).body([&](Task& t) { (void)f.ring.wait()["a"].part(t); });
+  ASSERT_EQ(f.k.faults().size(), 1u);
+  EXPECT_EQ(f.k.faults()[0].message, "part: 64 rows do not divide among 3 replicas");
+}
+
+TEST(BuilderFaults, AssigningToALoopIndex) {
+  Fixture f;
+  f.k.task("t").body([&](Task&) { f.k.range(4).each([&](Index i) { i = i + 1; }); });
+  ASSERT_EQ(f.k.faults().size(), 1u);
+  EXPECT_EQ(f.k.faults()[0].message,
+            "assigns to a value that is fixed inside tasks (made outside of them, or a loop's index); copy it first");
+}
+
+TEST(BuilderFaults, AValueOfAnotherKernel) {
+  Fixture f, g;
+  f.k.task("t").body([&](Task&) { (void)(g.n + f.n); });
+  ASSERT_EQ(f.k.faults().size() + g.k.faults().size(), 1u);
+}
+
+TEST(BuilderFaults, PoisonSaysNothing) {
+  Fixture f;
+  f.k.task("t").body([&](Task& t) {
+    const Tile bad = t.full<float>({4}, 0) + t.full<float>({8}, 0);
+    EXPECT_FALSE(bad.valid());
+    const Tile worse = exp2(bad * 2 - max(bad, 1)).to<bf16>();
+    EXPECT_FALSE(worse.valid());
+    f.x.store({0, 0}, worse);
+  });
+  EXPECT_EQ(f.k.faults().size(), 1u) << "the first fault only";
+}
+
+TEST(BuilderFaults, TasksDoNotNest) {
+  Fixture f;
+  f.k.task("t").body([&](Task&) { f.k.task("u").body([] {}); });
+  ASSERT_EQ(f.k.faults().size(), 1u);
+  EXPECT_EQ(f.k.faults()[0].message, "task: a task stands in no other task");
+}
+
+TEST(BuilderFaults, AllFaultsAreListed) {
+  Fixture f;
+  f.k.task("t").body([&](Task& t) {
+    (void)(t.full<float>({4}, 0) + t.full<float>({8}, 0));
+    (void)t.offset(63 * 0 + 1).valid();
+    (void)(f.n / 2.5);
+  });
+  auto module = f.k.module();
+  ASSERT_FALSE(module.ok());
+  EXPECT_NE(module.error().message.find("(and 1 more)"), std::string::npos) << module.error().message;
+  EXPECT_NE(module.error().log.find("a real number meets i32"), std::string::npos) << module.error().log;
+}
+
+}  // namespace
+}  // namespace tlxjit

@@ -1,0 +1,128 @@
+// tests/unit/ir/text_test.cpp — modules print and parse back; bad text is refused with its line.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tlxjit/ir/text.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "src/passes/lower_p.h"
+#include "tlxjit/kernels/attention.h"
+#include "tlxjit/kernels/gemm.h"
+
+namespace tlxjit {
+namespace {
+
+void expect_round_trip(const Module& module) {
+  const std::string text = print(module);
+  auto parsed = parse(text);
+  ASSERT_TRUE(parsed.ok()) << to_string(parsed.error());
+  EXPECT_EQ(print(*parsed), text);
+  const std::string located = print(module, true);
+  auto again = parse(located);
+  ASSERT_TRUE(again.ok()) << to_string(again.error());
+  EXPECT_EQ(print(*again, true), located);
+  EXPECT_EQ(print(*again), text);
+}
+
+TEST(Text, LibraryKernelsRoundTripAtBothLevels) {
+  for (const char* target : {"cpu", "sm_90a"})
+    for (int variant = 0; variant < 5; ++variant) {
+      AttentionOptions options;
+      options.causal = variant & 1;
+      options.jagged = variant & 2;
+      const Kernel kernel = variant == 4 ? gemm(gemm_config(target)) : attention(attention_config(target, options));
+      auto module = kernel.module();
+      ASSERT_TRUE(module.ok()) << to_string(module.error());
+      expect_round_trip(*module);
+      auto lowered = lower(*module, *find_target(target));
+      ASSERT_TRUE(lowered.ok()) << to_string(lowered.error());
+      expect_round_trip(*lowered);
+    }
+}
+
+TEST(Text, EqualKernelsPrintAlike) {
+  auto a = gemm(gemm_config("sm_90a")).module();
+  auto b = gemm(gemm_config("sm_90a")).module();
+  EXPECT_EQ(print(*a), print(*b));
+}
+
+TEST(Text, AttributesOfEveryKind) {
+  const std::string text =
+      "tlx 1 portable\nkernel \"a \\\"b\\\\ c\\n\" [list = <1, -2, 3>, none = <>] {\n"
+      "  %0 = const [value = -inf] : f32\n  %1 = const [value = nan] : f32\n  %2 = const [value = 0.1] : f32\n"
+      "  %3 = const [value = -5] : i64\n  %4 = const [value = 1e+30] : f64\n}\n";
+  auto module = parse(text);
+  ASSERT_TRUE(module.ok()) << to_string(module.error());
+  EXPECT_EQ(module->name, "a \"b\\ c\n");
+  EXPECT_EQ(module->attrs.list("list"), (std::vector<int64_t>{1, -2, 3}));
+  EXPECT_TRUE(std::isnan(std::get<double>(*module->body.ops[1]->attrs.find("value"))));
+  expect_round_trip(*module);
+}
+
+TEST(Text, CommentsAndBlankLinesDoNotCount) {
+  auto module = parse("# first\ntlx 1 portable\n\nkernel \"k\" { # here\n  %0 = sms : i32 # and here\n}\n");
+  ASSERT_TRUE(module.ok()) << to_string(module.error());
+  EXPECT_EQ(module->body.ops.size(), 1u);
+}
+
+TEST(Text, FaultsNameTheirLine) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "line 1: expected a word"},
+      {"tlx 2 portable", "line 1: expected 'tlx 1'"},
+      {"tlx 1 raised", "line 1: expected 'portable' or 'lowered'"},
+      {"tlx 1 portable\nkernel \"k\" {\n  %0 = fly : i32\n}", "line 3: 'fly' is no op"},
+      {"tlx 1 portable\nkernel \"k\" {\n  %0 = sms : i99\n}", "line 3: 'i99' is no type"},
+      {"tlx 1 portable\nkernel \"k\" {\n  %0 = sms : i32\n  %0 = sms : i32\n}", "line 4: a value is defined twice"},
+      {"tlx 1 portable\nkernel \"k\" {\n  grid %7\n}", "line 4: a value is used but never defined"},
+      {"tlx 1 portable\nkernel \"k\" {\n  grid %99999999\n}", "line 3: a value number is out of range"},
+      {"tlx 1 portable\nkernel \"k\" {\n  %0 = dim [name = \"a\", name = \"b\"] : i32\n}",
+       "line 3: attribute 'name' is given twice"},
+      {"tlx 1 portable\nkernel \"k", "line 2: a string does not end"},
+      {"tlx 1 portable\nkernel \"k\" {", "line 2: expected '}'"},
+      {"tlx 1 portable\nkernel \"k\" {\n}\nmore", "line 4: text after the kernel"},
+  };
+  for (const auto& [text, message] : cases) {
+    auto module = parse(text);
+    ASSERT_FALSE(module.ok()) << text;
+    EXPECT_EQ(module.error().message, message) << text;
+    EXPECT_EQ(module.error().code, ErrorCode::invalid_text);
+    EXPECT_EQ(module.error().stage, Stage::parse);
+  }
+}
+
+TEST(Text, DeepNestingIsRefused) {
+  std::string text = "tlx 1 portable\nkernel \"k\" {\n";
+  for (int i = 0; i < 100000; ++i) text += "task {";
+  auto module = parse(text);
+  ASSERT_FALSE(module.ok());
+  EXPECT_EQ(module.error().message, "line 3: regions are nested too deeply");
+}
+
+TEST(Text, DamagedTextNeverCrashes) {
+  const std::string good = print(*gemm(gemm_config("cpu")).module());
+  std::mt19937 random(7);
+  int accepted = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = good;
+    for (int k = 0; k < 1 + round % 3; ++k) {
+      const size_t at = random() % text.size();
+      switch (random() % 3) {
+        case 0: text[at] = static_cast<char>(random() % 128); break;
+        case 1: text.erase(at, 1 + random() % 20); break;
+        default: text.insert(at, text.substr(random() % text.size(), random() % 30)); break;
+      }
+    }
+    if (auto module = parse(text)) {
+      ++accepted;
+      expect_round_trip(*module);
+    }
+  }
+  EXPECT_GT(accepted, 0) << "some damage hits names and numbers only";
+}
+
+}  // namespace
+}  // namespace tlxjit

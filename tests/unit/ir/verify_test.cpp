@@ -1,0 +1,166 @@
+// tests/unit/ir/verify_test.cpp — each fault has its message, with the line of the op.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tlxjit/ir/verify.h"
+
+#include <gtest/gtest.h>
+
+#include "tlxjit/ir/text.h"
+
+namespace tlxjit {
+namespace {
+
+/// A portable kernel with the declarations that the faults below refer to; `module_ops` stand outside tasks,
+/// `task_ops` in one.
+std::string kernel(const std::string& module_ops, const std::string& task_ops) {
+  return R"(tlx 1 portable
+kernel "k" {
+  %0 = dim [name = "N"] : i32
+  %1 = tensor %0, %0 [name = "x"] : tensor<2xbf16>
+  %2 = ring [fields = "a 64x64xbf16"] : ring<2>
+  %3 = const [value = 0] : i32
+  %4 = const [value = 1.0] : f32
+  grid %0
+)" + module_ops +
+         R"(
+  task [name = "t", warps = 4, replicas = 1] {
+    %10 = splat %4 : tile<64x64xf32>
+    %11 = accumulator : accumulator<64x64xf32>
+    %12 = const [value = 1] : b1
+)" + task_ops +
+         "\n  }\n}\n";
+}
+
+std::string only_fault(const std::string& text) {
+  auto module = parse(text);
+  if (!module) return to_string(module.error());
+  const auto faults = verify(*module);
+  if (faults.empty()) return "no fault";
+  if (faults.size() > 1) return std::to_string(faults.size()) + " faults, first: " + faults[0].message;
+  EXPECT_EQ(faults[0].kind, ErrorKind::user);
+  EXPECT_EQ(faults[0].code, ErrorCode::invalid_kernel);
+  return faults[0].message;
+}
+
+const std::string filled = R"(    %20 = acquire %2 : slot
+    load_field %20, %1, %3, %3 [field = "a"]
+    publish %20
+    %21 = wait_slot %2 : slot
+    %22 = field %21 [field = "a"] : view<64x64xbf16>
+)";
+
+TEST(Verify, AcceptsTheBase) { EXPECT_EQ(only_fault(kernel("", filled)), "no fault"); }
+
+TEST(Verify, OpsInTasks) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"%30 = add %10, %4 : tile<64x64xf32>",
+       "add: the operands differ: tile<64x64xf32> and f32; cast or broadcast one of them"},
+      {"%30 = add %10, %10 : tile<64x32xf32>", "add: gives tile<64x64xf32>, not tile<64x32xf32>"},
+      {"%30 = exp2 %3 : i32", "exp2: works on f32, not on i32"},
+      {"%30 = mod %4, %4 : f32", "mod: works on integers, not on f32"},
+      {"%30 = neg %12 : b1", "neg: works on signed numbers, not on b1"},
+      {"%30 = and %4, %4 : f32", "and: works on integers or b1, not on f32"},
+      {"%30 = cmp %4, %4 [pred = \"about\"] : b1", "cmp: pred is eq, ne, lt, le, gt or ge"},
+      {"%30 = cmp %4, %4 : b1", "cmp: attribute 'pred' is missing"},
+      {"%30 = neg %4 [why = 1] : f32", "neg: an attribute is unknown; the op has: "},
+      {"%30 = neg %4, %4 : f32", "neg: takes 1 operands, not 2"},
+      {"%30 = select %4, %4, %4 : f32", "select: the condition is b1, not f32"},
+      {"%30 = cast %10 : tile<32x64xbf16>", "cast: a cast keeps the shape: tile<64x64xf32> to tile<32x64xbf16>"},
+      {"%30 = const [value = 300] : u8", "const: 300 does not fit u8"},
+      {"%30 = const [value = 1.5] : i32", "const: the value does not fit i32"},
+      {"%30 = const [value = 2] : b1", "const: a b1 is 0 or 1"},
+      {"%30 = splat %3 : tile<4xf32>", "splat: repeats a scalar of the tile's element type, not i32"},
+      {"%30 = iota [axis = 2] : tile<4x4xi32>", "iota: axis is out of range"},
+      {"%30 = iota [axis = 0] : tile<4x4xf32>", "iota: gives i32"},
+      {"%30 = reduce %10 [kind = \"min\", axis = 1, partial = 0] : tile<64xf32>", "reduce: kind is sum or max"},
+      {"%30 = reduce %10 [kind = \"sum\", axis = 1, partial = 0] : tile<32xf32>",
+       "reduce: the other axes stay: tile<64x64xf32> and tile<32xf32>"},
+      {"%30 = broadcast %10 [axis = 0] : tile<4x4xf32>",
+       "broadcast: the ranks differ by one: tile<64x64xf32> and tile<4x4xf32>"},
+      {"set %3, %3", "set: assigns to a variable, not to i32"},
+      {"%30 = var %3 : var<i32>\n set %30, %4", "set: assigns f32 to a var<i32>"},
+      {"%30 = var %3 : var<i32>\n %31 = add %30, %3 : i32", "add: a variable must be read with get"},
+      {"if %3 {\n } {\n }", "if: the condition is a b1 scalar, not i32"},
+      {"for %3, %4, %3 {\n (%30: i32)\n }", "for: operand 1 is an index (i32), not f32"},
+      {"for %3, %3, %3 {\n }", "for: the region has one index (i32)"},
+      {"while {\n yield %3\n } {\n }", "while: region 0 ends with a yield of one b1"},
+      {"store %1, %10, %3, %3", "store: writes f32 to a tensor of bf16; cast first"},
+      {"%30 = cast %10 : tile<64x64xbf16>\n store %1, %30, %3", "store: needs one offset per axis"},
+      {"%30 = load %1, %3 : bf16", "load: needs one index per axis"},
+      {"%30 = acc.read %11 [col = 32] : tile<64x64xf32>", "acc.read: the columns are outside accumulator<64x64xf32>"},
+      {"acc.write %11, %4", "acc.write: writes f32 to accumulator<64x64xf32>"},
+      {"dot %11, %10, %22 [overwrite = \"never\"]",
+       "dot: a and b have one element type: tile<64x64xf32> and view<64x64xbf16>"},
+      {"dot %11, %22, %10 [overwrite = \"never\"]", "dot: b is a view of rank 2, not tile<64x64xf32>"},
+      {"%30 = part %22, %3 : view<48x64xbf16>", "part: view<64x64xbf16> does not divide into view<48x64xbf16>"},
+      {"%30 = trans %22 : view<64x32xbf16>", "trans: exchanges the extents"},
+      {"%30 = field %21 [field = \"b\"] : view<64x64xbf16>", "field: the ring has no field 'b'; it has 'a'"},
+      {"release %20", "release: releases a slot that was waited for; this one was acquired"},
+      {"release %21\n dot %11, %22, %22 [overwrite = \"never\"]", "dot: uses a slot after its release"},
+      {"sync", "sync: is lowered; this module is portable"},
+      {"%30 = dim [name = \"M\"] : i32", "dim: stands outside tasks only"},
+      {"%30 = add %99, %3 : i32\n %99 = add %3, %3 : i32",
+       "add: uses a value that is not defined here: made later, or in a block that has ended"},
+      {"if %12 {\n %30 = add %3, %3 : i32\n } {\n }\n %31 = add %30, %3 : i32",
+       "add: uses a value that is not defined here: made later, or in a block that has ended"},
+  };
+  for (const auto& [ops, message] : cases) EXPECT_EQ(only_fault(kernel("", filled + ops)), message) << ops;
+}
+
+TEST(Verify, DeclarationsOutsideTasks) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"%30 = splat %4 : tile<4xf32>", "splat: stands in a task; code outside tasks forms scalars only"},
+      {"%30 = program_id : i32", "program_id: stands in a task; code outside tasks forms scalars only"},
+      {"%30 = dim [name = \"x\"] : i32", "dim: the name 'x' is taken"},
+      {"%30 = dim [name = \"\"] : i32", "dim: needs a name"},
+      {"%30 = ring [fields = \"a 4x4xf32, a 4x4xf32\"] : ring<2>",
+       "ring: fields are malformed, absent, or one name stands twice"},
+      {"%30 = ring [fields = \"a 4x4xf32\"] : ring<0>", "ring: has 1 to 64 stages"},
+      {"%30 = ring [fields = \"a 4xf32\"] : ring<2>", "ring: field 'a' is no tile of rank 2"},
+      {"task [name = \"u\", warps = 3, replicas = 1] {\n }", "task: an instance has 1, 2, 4 or 8 warps, not 3"},
+      {"task [name = \"u\", warps = 4, replicas = 0] {\n }", "task: replicas are 1 to 32, not 0"},
+      {"task [name = \"u\", warps = 4, replicas = 1, registers = 25] {\n }",
+       "task: registers are 24 to 256 in steps of 8, not 25"},
+      {"%30 = tensor %4 [name = \"y\"] : tensor<1xf32>", "tensor: operand 0 is an index (i32), not f32"},
+      {"%30 = tensor %0 [name = \"y\"] : tensor<2xf32>", "tensor: has one extent per axis, 1 to 5 axes"},
+      {"%30 = select_axis %1, %3 [axis = 1] : tensor<1xbf16>",
+       "select_axis: axis 1 cannot be dropped (axes 0 to rank − 2 can)"},
+      {"%30 = window %1, %3, %3 [axis = 2] : tensor<2xbf16>", "window: axis 2 is out of range"},
+      {"%30 = schedule %0 [kind = \"random\"] : schedule<0> {\n (%31: i32)\n yield %31\n }",
+       "schedule: kind is static or dynamic"},
+  };
+  for (const auto& [ops, message] : cases) EXPECT_EQ(only_fault(kernel(ops, filled)), message) << ops;
+}
+
+TEST(Verify, SlotsAreFilledOnce) {
+  EXPECT_EQ(only_fault(kernel("", "%20 = acquire %2 : slot\n %21 = wait_slot %2 : slot")),
+            "acquire: field 'a' is filled 0 times; every field is filled once");
+  EXPECT_EQ(only_fault(kernel("",
+                              "%20 = acquire %2 : slot\n load_field %20, %1, %3, %3 [field = \"a\"]\n"
+                              "load_field %20, %1, %3, %3 [field = \"a\"]\n %21 = wait_slot %2 : slot")),
+            "acquire: field 'a' is filled 2 times; every field is filled once");
+  EXPECT_EQ(only_fault(kernel("", "%20 = acquire %2 : slot\n load_field %20, %1, %3, %3 [field = \"a\"]")),
+            "ring: is filled, but no task waits for it");
+  EXPECT_EQ(only_fault(kernel("", "%21 = wait_slot %2 : slot")), "ring: is waited for, but no task fills it");
+}
+
+TEST(Verify, KernelsAsAWhole) {
+  EXPECT_EQ(only_fault("tlx 1 portable\nkernel \"k\" {\n  %0 = sms : i32\n  grid %0\n}\n"),
+            "kernel 'k': the kernel has no task");
+  EXPECT_EQ(only_fault("tlx 1 portable\nkernel \"k\" {\n task [name = \"t\", warps = 1, replicas = 1] {\n }\n}\n"),
+            "kernel 'k': the kernel has no grid: use persistent(), dynamic() or grid()");
+}
+
+TEST(Verify, GivesTheUsersLine) {
+  auto module = parse("tlx 1 portable\nkernel \"k\" {\n %0 = const [value = 300] : u8 @ \"user.cpp\" 42\n}\n");
+  ASSERT_TRUE(module.ok());
+  const auto faults = verify(*module);
+  ASSERT_GE(faults.size(), 1u);
+  EXPECT_EQ(to_string(faults[0]), "user.cpp:42: user error in verify: const: 300 does not fit u8");
+  const auto all = first_of(faults);
+  ASSERT_FALSE(all.ok());
+  EXPECT_EQ(all.error().message, "const: 300 does not fit u8 (and 2 more)");
+  EXPECT_NE(all.error().log.find("the kernel has no task"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tlxjit
