@@ -7,7 +7,7 @@
 TLXJIT_NAMESPACE_BEGIN
 
 Emitter::Emitter(const Module& module, const Abi& abi, const Placement& placement, const TileLayouts& layouts,
-                 Target& target)
+                 GpuTarget& target)
     : module_(module), abi_(abi), placement_(placement), layouts_(layouts), target_(target), ranges_(module) {
   names_.resize(module.value_count());
 }

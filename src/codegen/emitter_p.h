@@ -20,7 +20,8 @@ TLXJIT_NAMESPACE_BEGIN
 /// the device compiler then has no arrays to take apart and no loops to unroll, which is most of its time.
 class Emitter {
  public:
-  Emitter(const Module& module, const Abi& abi, const Placement& placement, const TileLayouts& layouts, Target& target);
+  Emitter(const Module& module, const Abi& abi, const Placement& placement, const TileLayouts& layouts,
+          GpuTarget& target);
 
   /// The whole source, or the first fault.
   Result<std::string> run(const std::string& entry);
@@ -108,7 +109,7 @@ class Emitter {
   const Abi& abi_;
   const Placement& placement_;
   const TileLayouts& layouts_;
-  Target& target_;
+  GpuTarget& target_;
   Ranges ranges_;
   Writer* out_ = nullptr;
   const TaskPlace* place_ = nullptr;

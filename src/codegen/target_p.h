@@ -13,9 +13,9 @@ class Emitter;
 /// Elementwise functions that C has not, or only slowly.
 enum class Math : uint8_t { exp2, log2, rcp, abs, div, min, max, to_i32, pack_bf16, pack_f16, f16_low, f16_high };
 
-class Target {
+class GpuTarget {
  public:
-  virtual ~Target() = default;
+  virtual ~GpuTarget() = default;
 
   /// Text before the kernel: types and the helpers that were used. Asked for last.
   virtual std::string prelude() = 0;

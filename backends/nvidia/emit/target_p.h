@@ -16,7 +16,7 @@ struct SharedView {
   bool transposed = false;
 };
 
-class HopperTarget final : public Target {
+class HopperTarget final : public GpuTarget {
  public:
   // prelude.cpp
   std::string prelude() override;
@@ -62,6 +62,8 @@ class HopperTarget final : public Target {
 
 /// `base + offset + slot·stride` without the parts that are 0.
 std::string shared_address(Emitter& e, int64_t offset, Value slot, int64_t stride);
+/// Registers that every thread has at launch: ptxas divides the file evenly, in units of 8.
+int register_share(const Abi& abi);
 /// Bytes of one slot of a buffer.
 int64_t slot_bytes(const Type& buffer);
 

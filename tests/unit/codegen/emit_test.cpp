@@ -1,0 +1,138 @@
+// tests/unit/codegen/emit_test.cpp — the text that the emitter writes, and what it refuses.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/nvidia/emit/emit_p.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/codegen/text_module.h"
+
+using namespace tlxjit;
+using nvidia::emit_cuda;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+namespace {
+
+std::string source_of(const Module& module) {
+  auto kernel = emit_cuda(module);
+  EXPECT_TRUE(kernel) << to_string(kernel.error());
+  return kernel ? kernel->source : std::string();
+}
+
+/// A task of one warp group with an accumulator `%1` of 64×64 and this body.
+Module with_sums(const std::string& body) {
+  return lowered("task [name = \"t\", warps = 4, replicas = 1] {\n%1 = accumulator : accumulator<64x64xf32>\n" + body +
+                 "}\n");
+}
+
+TEST(EmitTest, Gemm) {
+  const std::string source = source_of(module_file("gemm_sm_90a.tlx"));
+  EXPECT_THAT(source, AllOf(HasSubstr("__launch_bounds__(384, 1)"), HasSubstr("setmaxnreg_dec(40);"),
+                            HasSubstr("setmaxnreg_inc(232);"), HasSubstr("warp == 0 && elect()"),
+                            HasSubstr("m64n256k16.f32.bf16.bf16"), Not(HasSubstr("exp2_f32"))));
+  EXPECT_EQ(source, source_of(module_file("gemm_sm_90a.tlx")));
+}
+
+TEST(EmitTest, WideBoxesGoBlockByBlock) {
+  const std::string source = source_of(module_file("attention_sm_90a.tlx"));
+  EXPECT_THAT(source, AllOf(HasSubstr("tma_load_3d(base + 0, map"), HasSubstr("tma_load_3d(base + 0 + 16384, map")));
+}
+
+TEST(EmitTest, RaggedBoundMovesIntoTwoMoreAxes) {
+  const std::string source = source_of(lowered(R"(
+    %0 = dim [name = "T"] : i32
+    %1 = const [value = 64] : i32
+    %2 = const [value = 0] : i32
+    %3 = tensor %0, %1 [name = "x"] : tensor<2xbf16>
+    %4 = buffer [swizzle = 128, offset = 0] : buffer<1, 64x64xbf16>
+    %5 = barrier [count = 1, name = "b", offset = 8192] : barrier<1>
+    task [name = "t", warps = 1, replicas = 1] {
+      copy.load %3, %4, %2, %5, %2, %2, %2, %0 [box = <64, 64>, ragged = 0]
+    }
+  )"));
+  EXPECT_THAT(source, HasSubstr("tma_load_4d(base + 0, map0, base + 8192, 0, 1073741824 - d_T + 0, d_T, 1073741824);"));
+}
+
+TEST(EmitTest, ReadsOfSumsShareTheirRegistersUntilTheyAreOverwritten) {
+  // %2 is read after the write to the sums: it must be a copy. %3 is not.
+  const std::string source = source_of(with_sums(R"(
+    %2 = acc.read %1 [col = 0] : tile<64x64xf32>
+    %3 = acc.read %1 [col = 0] : tile<64x64xf32>
+    %4 = add %3, %3 : tile<64x64xf32>
+    acc.write %1, %4
+    %5 = add %2, %2 : tile<64x64xf32>
+    acc.write %1, %5
+  )"));
+  EXPECT_THAT(source, HasSubstr("f32 v1_0 = v0_0"));          // the copy
+  EXPECT_THAT(source, HasSubstr("f32 v3_0 = v0_0 + v0_0;"));  // the shared one
+  EXPECT_THAT(source, HasSubstr("f32 v4_0 = v1_0 + v1_0;"));
+}
+
+TEST(EmitTest, ValueReadBeforeALoopThatOverwritesIsACopy) {
+  const std::string source = source_of(with_sums(R"(
+    %10 = const [value = 0] : i32
+    %11 = const [value = 9] : i32
+    %12 = const [value = 1] : i32
+    %2 = acc.read %1 [col = 0] : tile<64x64xf32>
+    for %10, %11, %12 {
+      (%3: i32)
+      %4 = add %2, %2 : tile<64x64xf32>
+      acc.write %1, %4
+    }
+  )"));
+  EXPECT_THAT(source, HasSubstr("f32 v4_0 = v0_0"));
+}
+
+TEST(EmitTest, ElementwiseOpsAreWrittenElementByElement) {
+  const std::string source = source_of(with_sums(R"(
+    %2 = acc.read %1 [col = 0] : tile<64x64xf32>
+    %3 = mul %2, %2 : tile<64x64xf32>
+    %4 = exp2 %3 : tile<64x64xf32>
+    acc.write %1, %4
+  )"));
+  EXPECT_THAT(source, HasSubstr("f32 v2_5 = v0_5 * v0_5; f32 v3_5; exp2_f32(v3_5, v2_5);\n"));
+}
+
+TEST(EmitTest, IntegersWrapUnlessTheyCannot) {
+  const std::string source = source_of(lowered(R"(
+    %0 = dim [name = "M"] : i32
+    %1 = const [value = 16] : i32
+    %5 = scalar [name = "s"] : i32
+    %6 = tensor %0 [name = "x"] : tensor<1xi32>
+    task [name = "t", warps = 1, replicas = 1] {
+      %2 = mul %0, %1 : i32
+      %3 = div %0, %1 : i32
+      %4 = mul %3, %1 : i32
+      %7 = div %5, %1 : i32
+      %8 = load %6, %4 : i32
+    }
+  )"));
+  EXPECT_THAT(source, HasSubstr("(i32)((u32)d_M * (u32)16)"));
+  EXPECT_THAT(source, HasSubstr("(i32)((u32)d_M / (u32)16)"));
+  EXPECT_THAT(source, HasSubstr("= s_s / 16;"));
+  EXPECT_THAT(source, HasSubstr(" * 16;"));
+  EXPECT_THAT(source, HasSubstr("= t_x[(i64)("));
+}
+
+Error error_of(const Module& module) {
+  auto kernel = emit_cuda(module);
+  EXPECT_FALSE(kernel);
+  return kernel ? Error() : kernel.error();
+}
+
+TEST(EmitTest, RefusalsNameTheLine) {
+  const Error reduce = error_of(with_sums(R"(
+    %2 = acc.read %1 [col = 0] : tile<64x64xf32>
+    %3 = reduce %2 [kind = "sum", axis = 0, partial = 0] : tile<64xf32> @"user.cpp" 21
+  )"));
+  EXPECT_EQ(to_string(reduce.location), "user.cpp:21");
+  EXPECT_THAT(reduce.message, HasSubstr("reduce"));
+  const Error registers =
+      error_of(lowered("task [name = \"t\", warps = 4, replicas = 1, registers = 50] @\"user.cpp\" 4 { }\n"));
+  EXPECT_EQ(registers.code, ErrorCode::out_of_resources);
+  Module portable;
+  EXPECT_EQ(error_of(portable).kind, ErrorKind::internal);
+}
+
+}  // namespace

@@ -1,0 +1,50 @@
+// tests/unit/codegen/placement_test.cpp — which warps run which task.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/codegen/placement_p.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/codegen/text_module.h"
+
+using namespace tlxjit;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+TEST(PlacementTest, ProducerAndConsumers) {
+  const Module module = module_file("gemm_sm_90a.tlx");
+  auto p = place_tasks(module);
+  ASSERT_TRUE(p) << to_string(p.error());
+  ASSERT_EQ(p->tasks.size(), 2u);
+  EXPECT_EQ(p->tasks[0].first_warp, 0);
+  EXPECT_TRUE(p->tasks[0].elected);
+  EXPECT_EQ(p->tasks[1].first_warp, 4);
+  EXPECT_FALSE(p->tasks[1].elected);
+  EXPECT_EQ(p->tasks[1].barrier, 1);
+  EXPECT_THAT(p->registers, ElementsAre(40, 232, 232));
+}
+
+std::string task(int warps, int replicas, int registers = 0) {
+  return "task [name = \"t\", warps = " + std::to_string(warps) + ", replicas = " + std::to_string(replicas) +
+         ", registers = " + std::to_string(registers) + "] { }\n";
+}
+
+TEST(PlacementTest, SmallTasksShareAGroup) {
+  const Module module = lowered(task(1, 1, 32) + task(4, 1) + task(1, 2, 48) + task(2, 1), 512);
+  auto p = place_tasks(module);
+  ASSERT_TRUE(p) << to_string(p.error());
+  EXPECT_EQ(p->tasks[0].first_warp, 0);
+  EXPECT_EQ(p->tasks[1].first_warp, 4);
+  EXPECT_EQ(p->tasks[2].first_warp, 1);  // joins the group of the first
+  EXPECT_EQ(p->tasks[3].first_warp, 8);  // does not fit there any more
+  EXPECT_THAT(p->registers, ElementsAre(48, 0, 0));
+}
+
+TEST(PlacementTest, RefusesMoreWarpsThanThreads) {
+  auto p = place_tasks(lowered(task(4, 2), 128));
+  ASSERT_FALSE(p);
+  EXPECT_THAT(p.error().message, HasSubstr("128 threads"));
+}
+
+}  // namespace
