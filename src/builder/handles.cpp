@@ -85,7 +85,6 @@ Slot Ring::wait(std::source_location at) const {
   Slot slot;
   slot.state_ = state_;
   slot.ring_ = value_;
-  slot.at_ = at;
   slot.value_ = state_->emit(OpCode::wait_slot, {value_}, {Type::slot()}, {}, at);
   return slot;
 }
@@ -99,18 +98,18 @@ void Slot::load(std::string_view field, const Tensor& tensor, std::initializer_l
                at);
 }
 
-View Slot::operator[](const char* field) const {
+View Slot::operator[](FieldName field) const {
   View view;
   view.state_ = state_;
   if (!state_ || value_ == no_value) return view;
   Attrs attrs;
-  attrs.set("field", std::string(field));
+  attrs.set("field", std::string(field.name));
   // The check names a field that is not there; until then any view type will do.
   Type type = Type::view({1, 1}, Elem::f32);
   if (auto fields = parse_fields(state_->module.def(ring_)->attrs.text("fields")))
     for (const RingField& f : *fields)
-      if (f.name == field) type = f.view;
-  view.value_ = state_->emit(OpCode::field, {value_}, {type}, std::move(attrs), at_);
+      if (f.name == field.name) type = f.view;
+  view.value_ = state_->emit(OpCode::field, {value_}, {type}, std::move(attrs), field.at);
   return view;
 }
 

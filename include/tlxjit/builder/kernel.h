@@ -55,13 +55,20 @@ class TLXJIT_API View {
   Value value_ = no_value;
 };
 
+/// A field's name, with the place that names it: operator[] takes no further argument.
+struct FieldName {
+  std::string_view name;
+  std::source_location at;
+  FieldName(const char* text, std::source_location where = std::source_location::current()) : name(text), at(where) {}
+};
+
 /// One slot of a ring, held from acquire or wait to the end of the region (or publish, release).
 class TLXJIT_API Slot {
  public:
   /// Fills a field from a tensor of the same rank; completes on the slot.
   void load(std::string_view field, const Tensor& tensor, std::initializer_list<Operand> offsets,
             std::source_location at = std::source_location::current()) const;
-  View operator[](const char* field) const;
+  View operator[](FieldName field) const;
   void publish(std::source_location at = std::source_location::current()) const;
   void release(std::source_location at = std::source_location::current()) const;
 
@@ -70,7 +77,6 @@ class TLXJIT_API Slot {
   std::shared_ptr<BuilderState> state_;
   Value ring_ = no_value;
   Value value_ = no_value;
-  std::source_location at_;
 };
 
 /// `stages` slots of named fields in shared memory, between the tasks that fill and those that drain them.
