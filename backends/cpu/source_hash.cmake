@@ -1,6 +1,7 @@
 # backends/cpu/source_hash.cmake — tlxjit_source_hash.h: a hash of the sources that make code for the CPU.
 # The core and the plug-in both include it; the core refuses a plug-in whose hash differs.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+include_guard(GLOBAL)  # the core includes it too
 file(GLOB_RECURSE hashed CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
      ${PROJECT_SOURCE_DIR}/src/ir/*.cpp ${PROJECT_SOURCE_DIR}/src/ir/*.h ${PROJECT_SOURCE_DIR}/include/tlxjit/ir/*
      ${PROJECT_SOURCE_DIR}/backends/cpu/*.cpp ${PROJECT_SOURCE_DIR}/backends/cpu/*.h)

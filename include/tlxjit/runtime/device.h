@@ -1,0 +1,106 @@
+// include/tlxjit/runtime/device.h — devices, their streams and their memory.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "tlxjit/core/result.h"
+#include "tlxjit/runtime/argument.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+namespace runtime {
+class DeviceBackend;
+}
+
+/// A queue of launches on a device. The default one is the device's default stream. A stream of the caller,
+/// say a cudaStream_t of PyTorch, is used as it is: `Stream(handle)`. On the CPU a launch is over when it returns.
+class TLXJIT_API Stream {
+ public:
+  Stream() = default;
+  explicit Stream(void* handle) : handle_(handle) {}
+  void* handle() const { return handle_; }
+
+ private:
+  friend class Device;
+  void* handle_ = nullptr;
+  std::shared_ptr<const void> owner_;
+};
+
+/// Memory of a device, freed with the last copy of the handle. Copies to and from it wait for all work of the
+/// device: meant for tests, samples and set-up.
+class TLXJIT_API Buffer {
+ public:
+  void* data() const { return data_; }
+  size_t size() const { return bytes_; }
+
+  /// Copies host memory to `offset` bytes from the start; what does not fit is an error.
+  Result<void> upload(const void* from, size_t bytes, size_t offset = 0) const;
+  Result<void> download(void* to, size_t bytes, size_t offset = 0) const;
+  /// Sets every byte.
+  Result<void> fill(uint8_t byte) const;
+  template <class T>
+  Result<void> upload(const std::vector<T>& from) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return upload(from.data(), from.size() * sizeof(T));
+  }
+  template <class T>
+  Result<void> download(std::vector<T>& to) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return download(to.data(), to.size() * sizeof(T));
+  }
+
+  /// The buffer from `offset` bytes on as a packed tensor; launch refuses one that is larger than the buffer.
+  template <class T>
+  TensorArg tensor(std::initializer_list<int64_t> dims, size_t offset = 0) const {
+    TensorArg t = tlxjit::tensor<T>(static_cast<const char*>(data_) + offset, dims);
+    t.capacity = static_cast<int64_t>(bytes_) - static_cast<int64_t>(offset);
+    return t;
+  }
+
+ private:
+  friend class Device;
+  std::shared_ptr<runtime::DeviceBackend> device_;
+  std::shared_ptr<void> memory_;
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+/// Something that runs kernels, or compiles for it. A handle; it stays valid when the engine ends.
+class TLXJIT_API Device {
+ public:
+  static constexpr const char* cpu = "cpu";  ///< name of the device that is always meant to be there
+
+  const std::string& name() const;         ///< `cpu`, `cuda:0`; `sm_90a` for one that only compiles
+  const std::string& target() const;       ///< `cpu`, `sm_90a`: what kernels are lowered to
+  const std::string& description() const;  ///< for people
+  int sms() const;                         ///< multiprocessors, or threads of the CPU
+  bool can_launch() const;                 ///< false: compiles only
+
+  Result<Buffer> allocate(size_t bytes) const;
+  /// A buffer with a copy of `from`.
+  template <class T>
+  Result<Buffer> upload(const std::vector<T>& from) const {
+    auto buffer = allocate(from.size() * sizeof(T));
+    if (buffer) TLXJIT_TRY(buffer->upload(from));
+    return buffer;
+  }
+  /// A stream of its own, which ends with the last copy of the handle.
+  Result<Stream> stream() const;
+  /// Waits for the stream, or for all work of the device, and gives the error of what failed there.
+  Result<void> synchronize(const Stream& stream) const;
+  Result<void> synchronize() const;
+
+ private:
+  friend class Engine;
+  friend class Executable;
+  explicit Device(std::shared_ptr<runtime::DeviceBackend> backend);
+  std::shared_ptr<runtime::DeviceBackend> backend_;
+};
+
+TLXJIT_NAMESPACE_END

@@ -1,0 +1,74 @@
+// include/tlxjit/runtime/engine.h — the engine: devices, compilers, options.
+//
+//     Engine engine;
+//     auto device = engine.best_device();
+//     auto exe = engine.compile(gemm(gemm_config(device->target())), *device);
+//     exe->launch({tensor<bf16>(a, {m, k}), tensor<bf16>(b, {n, k}), tensor<bf16>(d, {m, n})});
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tlxjit/builder/kernel.h"
+#include "tlxjit/runtime/executable.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+namespace runtime {
+class Registry;
+}
+
+struct EngineOptions {
+  /// File of the CPU plug-in. Empty: TLXJIT_CPU_PLUGIN, then near the library's own file.
+  std::string cpu_plugin;
+  /// Folders in which libnvrtc is looked for first; TLXJIT_NVRTC_DIR comes after them, then the loader's own places.
+  std::vector<std::string> nvrtc_directories;
+  /// File of libcuda. Empty: libcuda.so.1 through the loader.
+  std::string libcuda;
+  /// Threads of a launch on the CPU; 0: as many as the process may run on.
+  int cpu_threads = 0;
+  /// Read TLXJIT_* from the environment. Never done in a program with raised rights (AT_SECURE).
+  bool read_environment = true;
+  /// Told what is worth knowing and no error: devices that could not be opened, and why. May come from any thread.
+  std::function<void(std::string_view)> log;
+};
+
+struct CompileOptions {
+  /// On the CPU: lower for this target (`sm_90a`) instead of `cpu`, so that its protocol of copies and barriers is
+  /// what runs. Empty: the device's own target.
+  std::string as;
+  /// Line tables in the binary, for profilers.
+  bool lineinfo = false;
+};
+
+/// Everything that tlxjit knows in a process hangs on an engine; there is no state outside. The environment is
+/// read once, here. Threads may share it. Devices and executables stay valid when it ends.
+class TLXJIT_API Engine {
+ public:
+  explicit Engine(EngineOptions options = {});
+  ~Engine();
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+
+  /// The devices that can be opened, the best first. Those that cannot are told to the log.
+  std::vector<Device> devices() const;
+  /// `cpu`; `cuda:0`, `cuda:1`, …; or the name of a GPU target, `sm_90a`, for a device that only compiles.
+  Result<Device> device(std::string_view name) const;
+  /// The first GPU that there is code for, if NVRTC is there too; else the CPU.
+  Result<Device> best_device() const;
+
+  /// Verifies, lowers, compiles and loads. All faults of the kernel are in the error's log.
+  Result<Executable> compile(const Kernel& kernel, const Device& device, const CompileOptions& options = {}) const;
+  /// The same for a module, portable or lowered for the target already.
+  Result<Executable> compile(const Module& module, const Device& device, const CompileOptions& options = {}) const;
+
+ private:
+  std::unique_ptr<runtime::Registry> registry_;
+};
+
+TLXJIT_NAMESPACE_END

@@ -1,0 +1,211 @@
+// src/runtime/bind.cpp — compares a call's arguments with the signature. Allocates only to report an error.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <limits>
+
+#include "src/runtime/call_plan_p.h"
+#include "src/runtime/guard_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace runtime {
+
+namespace {
+
+constexpr int64_t max_extent = std::numeric_limits<int32_t>::max();
+
+Error bad(std::string message) {
+  return error_of(ErrorKind::user, Stage::launch, ErrorCode::bad_argument, std::move(message));
+}
+
+std::string number(int64_t n) { return std::to_string(n); }
+
+bool is_empty(const TensorArg& t) {
+  return std::any_of(t.dims.begin(), t.dims.begin() + t.rank, [](int64_t d) { return d == 0; });
+}
+
+}  // namespace
+
+Error CallPlan::fault(size_t parameter, const std::string& what) const {
+  return bad("argument `" + parameters_[parameter].name + "` " + what);
+}
+
+Result<void> CallPlan::match(std::span<const Argument> arguments, std::span<const Argument*> given) const {
+  size_t position = 0;
+  bool named = false;
+  for (const Argument& argument : arguments) {
+    size_t parameter = position;
+    if (argument.name.empty()) {
+      if (named) return bad("an argument without a name follows one with a name; give the rest names too");
+      if (position == parameters_.size())
+        return bad("`" + module_->name + "` takes " + number(static_cast<int64_t>(parameters_.size())) +
+                   " arguments and " + number(static_cast<int64_t>(arguments.size())) + " were given: " + signature_);
+      ++position;
+    } else {
+      named = true;
+      const auto found = std::find_if(parameters_.begin(), parameters_.end(),
+                                      [&](const Parameter& p) { return p.name == argument.name; });
+      if (found == parameters_.end())
+        return bad("`" + module_->name + "` has no parameter `" + std::string(argument.name) + "`: " + signature_);
+      parameter = static_cast<size_t>(found - parameters_.begin());
+      if (given[parameter]) return fault(parameter, "is given twice");
+    }
+    given[parameter] = &argument;
+    const Parameter& p = parameters_[parameter];
+    const bool is_tensor = argument.scalar == Elem::none;
+    if (is_tensor != p.is_tensor)
+      return fault(parameter, std::string(is_tensor ? "is a tensor" : "is a scalar") + ", and the kernel wants a " +
+                                  (p.is_tensor ? "tensor: " : "scalar: ") + p.text());
+    const Elem elem = is_tensor ? argument.tensor.elem : argument.scalar;
+    if (elem != p.elem)
+      return fault(parameter, std::string("is of ") + to_string(elem) + ", and the kernel wants " + to_string(p.elem) +
+                                  ": convert it, or build the kernel for " + to_string(elem));
+  }
+  for (size_t i = 0; i < parameters_.size(); ++i)
+    if (!given[i]) return fault(i, "is missing: " + signature_);
+  return {};
+}
+
+Result<void> CallPlan::bind_extents(std::span<const Argument*> given, CallFrame& frame) const {
+  std::array<int8_t, max_dims> by;  // the tensor that bound a dim
+  by.fill(-1);
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    const TensorPlan& plan = tensors_[i];
+    const TensorArg& t = given[i]->tensor;
+    if (t.rank == -1) return fault(i, "has another number of strides than of dimensions");
+    if (t.rank != static_cast<int>(plan.extents.size()))
+      return fault(i, "has " + number(t.rank) + " dimensions, and the kernel wants " +
+                          number(static_cast<int64_t>(plan.extents.size())) + ": " + parameters_[i].text());
+    for (size_t axis = 0; axis < plan.extents.size(); ++axis) {
+      const int64_t extent = t.dims[axis];
+      if (extent < 0 || extent > max_extent)
+        return fault(i, "has extent " + number(extent) + " in dimension " + number(static_cast<int64_t>(axis)) +
+                            "; 0 to 2147483647 are possible: split the call");
+      const int dim = plan.extents[axis].dim;
+      if (dim < 0) continue;
+      const auto d = static_cast<size_t>(dim);
+      if (by[d] < 0) {
+        by[d] = static_cast<int8_t>(i);
+        frame.dims[d] = static_cast<int32_t>(extent);
+        if (extent < dims_[d].least)
+          return fault(i, "has extent " + number(extent) + " in dimension " + number(static_cast<int64_t>(axis)) +
+                              " (" + dims_[d].name + "), and the kernel was promised at least " +
+                              number(dims_[d].least));
+      } else if (frame.dims[d] != extent) {
+        return fault(i, "has extent " + number(extent) + " in dimension " + number(static_cast<int64_t>(axis)) + " (" +
+                            dims_[d].name + "), which is " + number(frame.dims[d]) + " in `" +
+                            parameters_[static_cast<size_t>(by[d])].name + "`");
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> CallPlan::check_expressions(std::span<const Argument*> given, int64_t sms, CallFrame& frame) const {
+  std::array<HostProgram::Number, HostProgram::max_steps> values;
+  program_.run({frame.dims.data(), dims_.size()}, {frame.scalars.data(), parameters_.size() - tensors_.size()}, sms,
+               values);
+  for (size_t i = 0; i < tensors_.size(); ++i)
+    for (size_t axis = 0; axis < tensors_[i].extents.size(); ++axis) {
+      const Extent& extent = tensors_[i].extents[axis];
+      if (extent.dim >= 0) continue;
+      const HostProgram::Number& wanted = values[extent.place];
+      const int64_t is = given[i]->tensor.dims[axis];
+      if (wanted.ok && wanted.value == is) continue;
+      return fault(i, "has extent " + number(is) + " in dimension " + number(static_cast<int64_t>(axis)) +
+                          ", and the kernel wants " + parameters_[i].extents[axis] +
+                          (!wanted.ok                                             ? ", which is no i32 in this call"
+                           : parameters_[i].extents[axis] == number(wanted.value) ? ""
+                                                                                  : " = " + number(wanted.value)));
+    }
+  const HostProgram::Number grid = grid_ < 0 ? HostProgram::Number{1, true} : values[static_cast<size_t>(grid_)];
+  if (!grid.ok || grid.value > max_extent) {
+    Error error = bad("the number of programs of this call is beyond 2^31: split the call");
+    if (const Op* op = program_.op(static_cast<uint16_t>(grid_)))
+      error.log = "grid: " + to_string(module_->location(*op));
+    return error;
+  }
+  frame.grid = static_cast<int32_t>(std::max<int64_t>(grid.value, 0));
+  return {};
+}
+
+Result<void> CallPlan::check_map(size_t index, const TensorArg& t) const {
+  const TensorPlan& plan = tensors_[index];
+  const int64_t size = bytes(plan.elem);
+  if (reinterpret_cast<uintptr_t>(t.data) % 16 != 0)
+    return fault(index,
+                 "begins at an address that is no multiple of 16 bytes, which the copies of this target need: "
+                 "allocate it so, or begin at another element");
+  for (int axis = 0; axis + 1 < t.rank; ++axis) {
+    const auto a = static_cast<size_t>(axis);
+    if (t.dims[a] <= 1) continue;
+    if (t.strides[a] < 0 || t.strides[a] >= (int64_t{1} << 34))
+      return fault(index, "has stride " + number(t.strides[a]) + " in dimension " + number(axis) +
+                              "; the copies of this target need 0 to 2^34 - 1: copy the tensor to a packed one");
+    if (t.strides[a] * size % 16 != 0)
+      return fault(index, "has a stride of " + number(t.strides[a] * size) + " bytes in dimension " + number(axis) +
+                              ", no multiple of 16, which the copies of this target need: pad the rows");
+    if (axis == plan.ragged && (t.dims[a] > (int64_t{1} << 30) || t.strides[a] * size >= (int64_t{1} << 34)))
+      return fault(index, "has more than 2^30 rows, or rows of 2^34 bytes, in the jagged dimension: split the call");
+  }
+  return {};
+}
+
+Result<void> CallPlan::check_capacity(size_t index, const TensorArg& t) const {
+  __int128 low = 0, high = 1;  // elements, from the first on
+  for (size_t axis = 0; axis < static_cast<size_t>(t.rank); ++axis) {
+    const __int128 span = static_cast<__int128>(t.dims[axis] - 1) * t.strides[axis];
+    (span < 0 ? low : high) += span;
+  }
+  if (low < 0) return fault(index, "begins before its buffer: its strides are negative");
+  const __int128 over = high * bytes(t.elem) - t.capacity;
+  if (over <= 0) return {};
+  const bool huge = over > std::numeric_limits<int64_t>::max();
+  return fault(index, "ends " + (huge ? "2^63 or more" : number(static_cast<int64_t>(over))) +
+                          " bytes behind its buffer: allocate more, or check the extents");
+}
+
+Result<void> CallPlan::bind_memory(size_t index, const TensorArg& t, BoundTensor& bound) const {
+  bound.data = t.data;
+  bound.dims = t.dims;
+  bound.strides = t.strides;
+  bound.empty = is_empty(t);
+  if (bound.empty || t.rank == 0) return {};
+  if (!t.data) return fault(index, "is a null pointer, and its extents are not 0");
+  const auto last = static_cast<size_t>(t.rank - 1);
+  if (t.dims[last] > 1 && t.strides[last] != 1)
+    return fault(index, "has stride " + number(t.strides[last]) +
+                            " in its innermost dimension, and the kernel wants 1: copy it to a packed tensor");
+  const auto size = static_cast<uintptr_t>(std::max(bytes(t.elem), 1));
+  if (reinterpret_cast<uintptr_t>(t.data) % size != 0)
+    return fault(index, "begins at an address that is no multiple of its element's " +
+                            number(static_cast<int64_t>(size)) + " bytes");
+  if (tensors_[index].mapped) TLXJIT_TRY(check_map(index, t));
+  if (t.capacity >= 0) TLXJIT_TRY(check_capacity(index, t));
+  // Strides along which nothing moves may be anything; these suit every use.
+  const auto unit = static_cast<int64_t>(std::max<uintptr_t>(16 / size, 1));
+  const int64_t row = (std::max<int64_t>(t.dims[last], 1) + unit - 1) / unit * unit;
+  bound.strides[last] = 1;
+  for (size_t axis = 0; axis < last; ++axis)
+    if (t.dims[axis] <= 1) bound.strides[axis] = row;
+  return {};
+}
+
+Result<void> CallPlan::bind(std::span<const Argument> arguments, int64_t sms, CallFrame& frame) const {
+  std::array<const Argument*, max_tensors + max_scalars> given{};
+  TLXJIT_TRY(match(arguments, given));
+  TLXJIT_TRY(bind_extents(given, frame));
+  for (size_t i = tensors_.size(); i < parameters_.size(); ++i) frame.scalars[i - tensors_.size()] = given[i]->bits;
+  TLXJIT_TRY(check_expressions(given, sms, frame));
+  for (size_t i = 0; i < tensors_.size(); ++i) TLXJIT_TRY(bind_memory(i, given[i]->tensor, frame.tensors[i]));
+  return {};
+}
+
+BoundCall CallPlan::view(const CallFrame& frame) const {
+  return {{frame.dims.data(), dims_.size()},
+          {frame.tensors.data(), tensors_.size()},
+          {frame.scalars.data(), parameters_.size() - tensors_.size()},
+          frame.grid};
+}
+
+}  // namespace runtime
+TLXJIT_NAMESPACE_END

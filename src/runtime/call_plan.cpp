@@ -1,0 +1,111 @@
+// src/runtime/call_plan.cpp — prepares the checks of a call; the signature as text.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/runtime/call_plan_p.h"
+
+#include <algorithm>
+
+#include "src/runtime/guard_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+std::string Parameter::text() const {
+  std::string out = name + ": " + to_string(elem);
+  if (!is_tensor) return out;
+  out += '[';
+  for (size_t i = 0; i < extents.size(); ++i) out += (i ? ", " : "") + extents[i];
+  return out + ']';
+}
+
+namespace runtime {
+
+namespace {
+
+/// An expression as people write it; `depth` keeps absurd ones short.
+std::string text_of(const Module& module, Value value, int depth = 0) {
+  const Op* op = module.def(value);
+  if (!op || depth > 6) return "…";
+  switch (op->code) {
+    case OpCode::constant: return std::to_string(op->attrs.integer("value"));
+    case OpCode::dim:
+    case OpCode::scalar: return std::string(op->attrs.text("name"));
+    case OpCode::sms: return "sms";
+    default: break;
+  }
+  const char* sign = op->code == OpCode::add   ? " + "
+                     : op->code == OpCode::sub ? " - "
+                     : op->code == OpCode::mul ? " * "
+                     : op->code == OpCode::div ? " / "
+                                               : nullptr;
+  if (sign && op->operands.size() == 2) {
+    std::string out = text_of(module, op->operand(0), depth + 1) + sign + text_of(module, op->operand(1), depth + 1);
+    return depth ? "(" + out + ")" : out;
+  }
+  std::string out = std::string(info(op->code).text) + "(";
+  for (size_t i = 0; i < op->operands.size(); ++i) out += (i ? ", " : "") + text_of(module, op->operand(i), depth + 1);
+  return out + ")";
+}
+
+Error refuse(const Module& module, const Op* op, ErrorCode code, std::string message) {
+  Error error = error_of(ErrorKind::user, Stage::verify, code, std::move(message));
+  if (op) error.location = module.location(*op);
+  return error;
+}
+
+}  // namespace
+
+Result<CallPlan> CallPlan::make(const Module& module, const Abi& abi) {
+  if (abi.tensors.size() > max_tensors || abi.dims.size() > max_dims || abi.scalars.size() > max_scalars)
+    return refuse(module, nullptr, ErrorCode::out_of_resources,
+                  "a kernel has at most " + std::to_string(max_tensors) + " tensors, " + std::to_string(max_dims) +
+                      " dims and " + std::to_string(max_scalars) + " scalars");
+  CallPlan plan;
+  plan.module_ = &module;
+  for (const AbiScalar& dim : abi.dims) {
+    const Op* op = module.def(dim.value);
+    plan.dims_.push_back({dim.name, op ? op->attrs.integer("min") : 0});
+  }
+  std::vector<bool> bound(abi.dims.size(), false);
+  for (const AbiTensor& tensor : abi.tensors) {
+    TensorPlan t;
+    t.elem = tensor.elem;
+    Parameter parameter{tensor.name, true, tensor.elem, {}};
+    for (Value extent : tensor.extents) {
+      parameter.extents.push_back(text_of(module, extent));
+      const auto dim = std::find_if(abi.dims.begin(), abi.dims.end(), [&](const auto& d) { return d.value == extent; });
+      Extent e;
+      if (dim != abi.dims.end()) {
+        e.dim = static_cast<int>(dim - abi.dims.begin());
+        bound[static_cast<size_t>(e.dim)] = true;
+      } else {
+        auto place = plan.program_.add(module, abi, extent);
+        if (!place) return place.error();
+        e.place = *place;
+      }
+      t.extents.push_back(e);
+    }
+    plan.tensors_.push_back(std::move(t));
+    plan.parameters_.push_back(std::move(parameter));
+  }
+  for (size_t i = 0; i < bound.size(); ++i)
+    if (!bound[i])
+      return refuse(module, module.def(abi.dims[i].value), ErrorCode::invalid_kernel,
+                    "dim `" + abi.dims[i].name +
+                        "` is the extent of no tensor, so a call cannot bind it; make it a scalar parameter");
+  for (const AbiMap& map : abi.maps) {
+    plan.tensors_[map.tensor].mapped = true;
+    if (map.ragged >= 0) plan.tensors_[map.tensor].ragged = map.ragged;
+  }
+  for (const AbiScalar& scalar : abi.scalars) plan.parameters_.push_back({scalar.name, false, scalar.elem, {}});
+  if (abi.grid != no_value) {
+    auto place = plan.program_.add(module, abi, abi.grid);
+    if (!place) return place.error();
+    plan.grid_ = *place;
+  }
+  plan.signature_ = module.name + "(";
+  for (size_t i = 0; i < plan.parameters_.size(); ++i) plan.signature_ += (i ? ", " : "") + plan.parameters_[i].text();
+  plan.signature_ += ")";
+  return plan;
+}
+
+}  // namespace runtime
+TLXJIT_NAMESPACE_END

@@ -1,0 +1,186 @@
+// src/runtime/cpu_backend.cpp — the CPU as a device: the plug-in behind the device interface.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "src/passes/lower_p.h"
+#include "src/runtime/cpu_plugin_p.h"
+#include "src/runtime/cpu_report_p.h"
+#include "src/runtime/guard_p.h"
+#include "src/runtime/plugin_loader_p.h"
+#include "src/runtime/registry_p.h"
+#include "tlxjit/ir/text.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace runtime {
+
+namespace {
+
+int usable_cpus() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return std::max(CPU_COUNT(&set), 1);
+}
+
+/// Workspaces of a kernel: one per launch in flight, zero whenever none uses it.
+class Workspaces {
+ public:
+  explicit Workspaces(int64_t words) : words_(static_cast<size_t>(words)) {}
+
+  std::unique_ptr<int32_t[]> take() {
+    if (words_ == 0) return nullptr;
+    {
+      std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        auto words = std::move(idle_.back());
+        idle_.pop_back();
+        return words;
+      }
+    }
+    return std::make_unique<int32_t[]>(words_);
+  }
+  void give(std::unique_ptr<int32_t[]> words) {
+    if (!words) return;
+    std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(words));
+  }
+
+ private:
+  const size_t words_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<int32_t[]>> idle_;
+};
+
+class CpuKernel final : public LoadedKernel {
+ public:
+  CpuKernel(const tlxjit_cpu_backend& plugin, tlxjit_cpu_kernel* kernel, const CompileInput& input, int threads)
+      : plugin_(plugin),
+        kernel_(kernel),
+        module_(input.module),
+        threads_(threads),
+        workspaces_(input.abi.workspace_words) {}
+  ~CpuKernel() override { plugin_.destroy(kernel_); }
+
+  int programs_at_once() const override { return threads_; }
+
+  Result<void> launch(const BoundCall& call, void*) const override {
+    std::array<tlxjit_cpu_tensor, max_tensors> tensors;
+    for (size_t i = 0; i < call.tensors.size(); ++i) {
+      tensors[i].data = call.tensors[i].data;
+      std::copy_n(call.tensors[i].strides.begin(), std::size(tensors[i].strides), tensors[i].strides);
+    }
+    auto words = workspaces_.take();
+    tlxjit_cpu_failure failure;
+    failure.blocked_count = 0;
+    const tlxjit_cpu_launch launch{call.dims.data(), tensors.data(), call.scalars.data(),
+                                   words.get(),      call.grid,      threads_};
+    const tlxjit_cpu_status status = plugin_.launch(kernel_, &launch, &failure);
+    workspaces_.give(std::move(words));  // the plug-in zeroes it after a failure
+    if (status == TLXJIT_CPU_OK) return {};
+    return cpu_error(module_, failure, Stage::run);
+  }
+
+ private:
+  static constexpr size_t max_tensors = 32;
+  const tlxjit_cpu_backend& plugin_;
+  tlxjit_cpu_kernel* const kernel_;
+  const Module& module_;
+  const int threads_;
+  mutable Workspaces workspaces_;
+};
+
+class CpuDevice final : public DeviceBackend {
+ public:
+  CpuDevice(const tlxjit_cpu_backend& plugin, int threads) : plugin_(plugin) {
+    const std::string count = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+    facts_ = {"cpu", "cpu", std::string(plugin.cpu_name) + ", " + count, threads, true};
+  }
+
+  bool runs(std::string_view target) const override { return find_target(target).ok(); }
+  Result<void> can_compile() override { return {}; }
+
+  Result<CompiledKernel> compile(const CompileInput& input) override {
+    CompiledKernel compiled;
+    StopWatch watch;
+    const std::string text = print(input.module);
+    compiled.emit_ms = watch.lap();
+    tlxjit_cpu_kernel* kernel = nullptr;
+    auto failure = std::make_unique<tlxjit_cpu_failure>();
+    const tlxjit_cpu_status status = plugin_.compile(text.data(), text.size(), &kernel, failure.get());
+    compiled.compile_ms = watch.lap();
+    if (status != TLXJIT_CPU_OK) return cpu_error(input.module, *failure, Stage::compile);
+    compiled.kernel = std::make_unique<CpuKernel>(plugin_, kernel, input, facts_.sms);
+    return compiled;
+  }
+
+  Result<void*> allocate(size_t bytes) override {
+    constexpr size_t alignment = 256;
+    if (void* memory = std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment)) return memory;
+    return error_of(ErrorKind::environment, Stage::run, ErrorCode::out_of_resources,
+                    "no memory for a buffer of " + std::to_string(bytes) + " bytes");
+  }
+  void release(void* memory) override { std::free(memory); }
+  Result<void> upload(void* to, const void* from, size_t bytes) override { return copy(to, from, bytes); }
+  Result<void> download(void* to, const void* from, size_t bytes) override { return copy(to, from, bytes); }
+  Result<void> fill(void* to, uint8_t byte, size_t bytes) override {
+    if (bytes) std::memset(to, byte, bytes);
+    return {};
+  }
+  Result<void*> create_stream() override { return static_cast<void*>(nullptr); }
+  void destroy_stream(void*) override {}
+  Result<void> synchronize(void*) override { return {}; }
+  Result<void> synchronize_all() override { return {}; }
+
+ private:
+  static Result<void> copy(void* to, const void* from, size_t bytes) {
+    if (bytes) std::memcpy(to, from, bytes);
+    return {};
+  }
+  const tlxjit_cpu_backend& plugin_;  // never unloaded
+};
+
+class CpuLibrary final : public BackendLibrary {
+ public:
+  CpuLibrary(std::string plugin, int threads)
+      : path_(std::move(plugin)), threads_(threads > 0 ? threads : usable_cpus()) {}
+
+  Result<std::vector<std::string>> list() override {
+    auto plugin = load();
+    if (!plugin) return plugin.error();
+    return std::vector<std::string>{"cpu"};
+  }
+  Result<std::shared_ptr<DeviceBackend>> open(std::string_view name) override {
+    if (name != "cpu") return std::shared_ptr<DeviceBackend>();
+    auto plugin = load();
+    if (!plugin) return plugin.error();
+    return std::shared_ptr<DeviceBackend>(std::make_shared<CpuDevice>(**plugin, threads_));
+  }
+  std::string_view names() const override { return "cpu"; }
+
+ private:
+  Result<const tlxjit_cpu_backend*> load() {
+    std::lock_guard lock(mutex_);
+    if (plugin_) return plugin_;
+    auto plugin = load_cpu_plugin(path_);
+    if (plugin) plugin_ = *plugin;
+    return plugin;
+  }
+
+  const std::string path_;
+  const int threads_;
+  std::mutex mutex_;
+  const tlxjit_cpu_backend* plugin_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<BackendLibrary> cpu_library(std::string plugin, int threads) {
+  return std::make_unique<CpuLibrary>(std::move(plugin), threads);
+}
+
+}  // namespace runtime
+TLXJIT_NAMESPACE_END

@@ -1,0 +1,77 @@
+// src/runtime/cpu_report.cpp — failures of the CPU plug-in as errors with the user's lines.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/runtime/cpu_report_p.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "src/runtime/guard_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace runtime {
+
+namespace {
+
+const Op* op_at(const std::vector<const Op*>& ops, uint32_t number) {
+  return number < ops.size() ? ops[number] : nullptr;
+}
+
+std::string count(int64_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+
+std::string name_of(const Op* op, const char* otherwise) {
+  const std::string name(op ? op->attrs.text("name") : "");
+  return name.empty() ? otherwise : name;
+}
+
+std::string line_of(const Module& module, const std::vector<const Op*>& ops, const tlxjit_cpu_blocked& b) {
+  const Op* wait = op_at(ops, b.wait_op);
+  std::string line = "program " + std::to_string(b.program) + ": " + name_of(op_at(ops, b.task_op), "a task") +
+                     " (replica " + std::to_string(b.replica) + ") waits for phase " + std::to_string(b.phase) +
+                     " of `" + name_of(op_at(ops, b.barrier_op), "a barrier") + "`, slot " + std::to_string(b.slot) +
+                     ": " + count(b.arrivals, "arrival");
+  if (b.bytes != 0) line += " and " + count(b.bytes, "byte");
+  line += " missing";
+  if (wait) line += "; " + to_string(module.location(*wait));
+  return line;
+}
+
+Error deadlock(const Module& module, const tlxjit_cpu_failure& failure) {
+  const auto ops = numbered_ops(module);
+  const size_t listed = std::min<size_t>(failure.blocked_count, std::size(failure.blocked));
+  Error error = error_of(ErrorKind::user, Stage::run, ErrorCode::deadlock,
+                         "deadlock in `" + module.name +
+                             "`: all that is left of a program waits; the log lists who "
+                             "waits for what");
+  for (size_t i = 0; i < listed; ++i) {
+    error.log += (i ? "\n" : "") + line_of(module, ops, failure.blocked[i]);
+    const Op* wait = op_at(ops, failure.blocked[i].wait_op);
+    if (wait && !error.location.known()) error.location = module.location(*wait);
+  }
+  if (listed < failure.blocked_count) error.log += "\nand " + std::to_string(failure.blocked_count - listed) + " more";
+  return error;
+}
+
+}  // namespace
+
+Error cpu_error(const Module& module, const tlxjit_cpu_failure& failure, Stage stage) {
+  if (failure.status == TLXJIT_CPU_DEADLOCK) return deadlock(module, failure);
+  const std::string message(failure.message, std::find(std::begin(failure.message), std::end(failure.message), '\0'));
+  Error error = error_of(ErrorKind::internal, stage, ErrorCode::internal_error, "CPU: " + message);
+  if (failure.status == TLXJIT_CPU_UNSUPPORTED) {
+    error.kind = ErrorKind::user;
+    error.code = ErrorCode::unsupported;
+  } else if (failure.status == TLXJIT_CPU_COMPILER) {
+    error.code = ErrorCode::compiler_failed;
+    error.message = "CPU: LLVM refused the kernel's code, which is a fault of tlxjit";
+    error.log = message;
+  } else if (failure.status == TLXJIT_CPU_MEMORY) {
+    error.kind = ErrorKind::environment;
+    error.code = ErrorCode::out_of_resources;
+  }
+  if (const auto ops = numbered_ops(module); const Op* op = op_at(ops, failure.op))
+    error.location = module.location(*op);
+  return error;
+}
+
+}  // namespace runtime
+TLXJIT_NAMESPACE_END

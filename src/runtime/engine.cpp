@@ -1,0 +1,154 @@
+// src/runtime/engine.cpp — the engine: devices and compiles.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tlxjit/runtime/engine.h"
+
+#include "src/passes/lower_p.h"
+#include "src/runtime/executable_p.h"
+#include "src/runtime/guard_p.h"
+#include "src/runtime/registry_p.h"
+#include "tlxjit/ir/verify.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+using runtime::error_of;
+using runtime::guarded;
+
+Engine::Engine(EngineOptions options) : registry_(std::make_unique<runtime::Registry>(std::move(options))) {}
+Engine::~Engine() = default;
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+
+std::vector<Device> Engine::devices() const {
+  std::vector<Device> devices;
+  for (auto& backend : registry_->open_all()) devices.push_back(Device(std::move(backend)));
+  return devices;
+}
+
+Result<Device> Engine::device(std::string_view name) const {
+  return guarded(Stage::load, [&]() -> Result<Device> {
+    auto backend = registry_->open(name);
+    if (!backend) return backend.error();
+    return Device(std::move(*backend));
+  });
+}
+
+Result<Device> Engine::best_device() const {
+  return guarded(Stage::load, [&]() -> Result<Device> {
+    for (auto& backend : registry_->open_all()) {
+      if (auto ready = backend->can_compile(); ready)
+        return Device(std::move(backend));
+      else
+        registry_->log(backend->facts().name + " is left out: " + to_string(ready.error()));
+    }
+    return device(Device::cpu);  // for its error
+  });
+}
+
+namespace {
+
+/// The module as `target` runs it.
+Result<Module> lowered(const Module& module, const std::string& target, StageTimes& times) {
+  runtime::StopWatch watch;
+  if (module.level == Level::lowered) {
+    if (module.target != target)
+      return error_of(ErrorKind::user, Stage::lower, ErrorCode::unsupported,
+                      "the module is lowered for " + module.target + ", and is compiled for " + target);
+    return module.clone();
+  }
+  auto found = find_target(target);
+  if (!found) return found.error();
+  auto result = lower(module, *found);
+  times.lower = watch.lap();
+  return result;
+}
+
+Result<std::shared_ptr<runtime::ExecutableState>> build(const Module& module, const Device& device,
+                                                        runtime::DeviceBackend& backend, const CompileOptions& options,
+                                                        double verify_ms) {
+  const std::string& target = options.as.empty() ? device.target() : options.as;
+  if (!backend.runs(target))
+    return error_of(ErrorKind::user, Stage::lower, ErrorCode::unsupported,
+                    device.name() + " cannot run code for '" + target + "'" +
+                        (device.target() == target ? "" : "; CompileOptions::as is for the CPU"));
+  auto state = std::make_shared<runtime::ExecutableState>(device);
+  state->times.verify = verify_ms;
+  auto made = lowered(module, target, state->times);
+  if (!made) return made.error();
+  state->module = std::move(*made);
+
+  runtime::StopWatch watch;
+  auto facts = find_target(target);
+  if (!facts) return facts.error();
+  auto abi = runtime::abi_of(state->module, facts->tensor_maps);
+  if (!abi) return abi.error();
+  state->abi = std::move(*abi);
+  auto plan = runtime::CallPlan::make(state->module, state->abi);
+  if (!plan) return plan.error();
+  state->plan = std::move(*plan);
+  const double plan_ms = watch.lap();
+
+  auto compiled = backend.compile({state->module, state->abi, options.lineinfo});
+  if (!compiled) return compiled.error();
+  state->compiled = std::move(*compiled);
+  state->times.emit = plan_ms + state->compiled.emit_ms;
+  state->times.compile = state->compiled.compile_ms;
+  state->times.load = state->compiled.load_ms;
+  const Abi& a = state->abi;
+  state->resources = {a.threads,
+                      a.shared_bytes,
+                      a.workspace_words,
+                      static_cast<int>(a.maps.size()),
+                      state->compiled.kernel ? state->compiled.kernel->programs_at_once() : device.sms(),
+                      static_cast<int>(numbered_ops(state->module).size())};
+  return state;
+}
+
+}  // namespace
+
+Result<Executable> Engine::compile(const Kernel& kernel, const Device& device, const CompileOptions& options) const {
+  return guarded(Stage::compile, [&]() -> Result<Executable> {
+    runtime::StopWatch watch;
+    auto module = kernel.module();  // verified
+    if (!module) return module.error();
+    auto state = build(*module, device, *device.backend_, options, watch.lap());
+    if (!state) return state.error();
+    return Executable(std::move(*state));
+  });
+}
+
+Result<Executable> Engine::compile(const Module& module, const Device& device, const CompileOptions& options) const {
+  return guarded(Stage::compile, [&]() -> Result<Executable> {
+    runtime::StopWatch watch;
+    TLXJIT_TRY(first_of(verify(module)));
+    auto state = build(module, device, *device.backend_, options, watch.lap());
+    if (!state) return state.error();
+    return Executable(std::move(*state));
+  });
+}
+
+namespace runtime {
+
+Result<Abi> abi_of(const Module& lowered, bool maps) {
+  if (maps) return make_abi(lowered);
+  // Without tensor maps their limits on boxes do not apply.
+  Abi abi;
+  for (const auto& op : lowered.body.ops) {
+    const std::string name(op->attrs.text("name"));
+    switch (op->code) {
+      case OpCode::dim: abi.dims.push_back({op->result(), name, Elem::i32}); break;
+      case OpCode::scalar: abi.scalars.push_back({op->result(), name, lowered.type(op->result()).elem}); break;
+      case OpCode::tensor:
+        abi.tensors.push_back({op->result(), name, lowered.type(op->result()).elem, op->operands, true});
+        break;
+      case OpCode::grid: abi.grid = op->operand(0); break;
+      case OpCode::workspace: abi.workspace_words += op->attrs.integer("words"); break;
+      default: break;
+    }
+  }
+  abi.shared_bytes = lowered.attrs.integer("shared_bytes");
+  return abi;
+}
+
+}  // namespace runtime
+
+TLXJIT_NAMESPACE_END

@@ -1,0 +1,42 @@
+// src/runtime/executable.cpp — compiled kernels and their launch.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/runtime/executable_p.h"
+
+#include "src/runtime/guard_p.h"
+#include "tlxjit/ir/text.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+Executable::Executable(std::shared_ptr<runtime::ExecutableState> state) : state_(std::move(state)) {}
+
+const std::string& Executable::name() const { return state_->module.name; }
+const Device& Executable::device() const { return state_->device; }
+const std::string& Executable::target() const { return state_->module.target; }
+const std::vector<Parameter>& Executable::parameters() const { return state_->plan.parameters(); }
+std::string Executable::signature() const { return state_->plan.signature(); }
+const Resources& Executable::resources() const { return state_->resources; }
+const StageTimes& Executable::times() const { return state_->times; }
+const CompileReport& Executable::report() const { return state_->compiled.report; }
+const std::string& Executable::source() const { return state_->compiled.source; }
+std::span<const char> Executable::binary() const { return state_->compiled.binary; }
+std::string Executable::lowered_text(bool with_locations) const { return print(state_->module, with_locations); }
+
+Result<void> Executable::launch(const Stream& stream, std::span<const Argument> arguments,
+                                std::source_location at) const {
+  auto result = runtime::guarded(Stage::launch, [&]() -> Result<void> {
+    runtime::CallFrame frame;
+    TLXJIT_TRY(state_->plan.bind(arguments, state_->resources.programs_at_once, frame));
+    if (!state_->compiled.kernel)
+      return runtime::error_of(ErrorKind::user, Stage::launch, ErrorCode::unsupported,
+                               "`" + name() + "` was compiled for " + state_->device.name() +
+                                   ", which only compiles; take a device of Engine::devices()");
+    if (frame.grid == 0) return {};
+    return state_->compiled.kernel->launch(state_->plan.view(frame), stream.handle());
+  });
+  if (result || result.error().location.known()) return result;
+  Error error = std::move(result).error();
+  error.location = at;
+  return error;
+}
+
+TLXJIT_NAMESPACE_END

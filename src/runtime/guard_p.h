@@ -1,0 +1,53 @@
+// src/runtime/guard_p.h — no exception leaves the library.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <new>
+#include <type_traits>
+
+#include "tlxjit/core/result.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace runtime {
+
+inline Error error_of(ErrorKind kind, Stage stage, ErrorCode code, std::string message) {
+  Error error;
+  error.kind = kind;
+  error.stage = stage;
+  error.code = code;
+  error.message = std::move(message);
+  return error;
+}
+
+/// Runs `fn`, which gives a Result; what it throws becomes an Error.
+template <class Fn>
+std::invoke_result_t<Fn&> guarded(Stage stage, Fn&& fn) {
+  try {
+    return fn();
+  } catch (const std::bad_alloc&) {
+    return error_of(ErrorKind::environment, stage, ErrorCode::out_of_resources, "no memory");
+  } catch (const std::exception& e) {
+    return error_of(ErrorKind::internal, stage, ErrorCode::internal_error, e.what());
+  } catch (...) {
+    return error_of(ErrorKind::internal, stage, ErrorCode::internal_error, "an unknown exception");
+  }
+}
+
+/// Milliseconds since it was made or last read.
+class StopWatch {
+ public:
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double ms = std::chrono::duration<double, std::milli>(now - last_).count();
+    last_ = now;
+    return ms;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace runtime
+TLXJIT_NAMESPACE_END

@@ -1,0 +1,188 @@
+// src/runtime/host_program.cpp — module-level integer expressions without allocation.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/runtime/host_program_p.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "src/runtime/guard_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace runtime {
+
+namespace {
+
+enum Pred : int64_t { eq, ne, lt, le, gt, ge };
+
+int64_t pred_of(std::string_view text) {
+  return text == "eq" ? eq : text == "ne" ? ne : text == "lt" ? lt : text == "le" ? le : text == "gt" ? gt : ge;
+}
+
+bool fits(int64_t x, Elem elem) {
+  if (elem == Elem::b1) return x == 0 || x == 1;
+  if (!is_int(elem)) return false;
+  const int n = bits(elem);
+  if (is_unsigned_int(elem)) return x >= 0 && (n >= 63 || x < (int64_t{1} << n));
+  return n == 64 || (x >= -(int64_t{1} << (n - 1)) && x < (int64_t{1} << (n - 1)));
+}
+
+/// The integer that the low bits of `pattern` stand for.
+int64_t integer_of(uint64_t pattern, Elem elem) {
+  const int n = elem == Elem::b1 ? 1 : bits(elem);
+  if (n >= 64) return static_cast<int64_t>(pattern);
+  const uint64_t low = pattern & ((uint64_t{1} << n) - 1);
+  if (!is_signed_int(elem)) return static_cast<int64_t>(low);
+  return static_cast<int64_t>(low << (64 - n)) >> (64 - n);
+}
+
+Error refuse(const Module& module, const Op* op, const std::string& message) {
+  Error error = error_of(ErrorKind::user, Stage::verify, ErrorCode::unsupported, message);
+  if (op) error.location = module.location(*op);
+  return error;
+}
+
+bool has_meaning(OpCode code) {
+  switch (code) {
+    case OpCode::constant:
+    case OpCode::dim:
+    case OpCode::scalar:
+    case OpCode::sms:
+    case OpCode::select:
+    case OpCode::cast:
+    case OpCode::bit_not:
+    case OpCode::neg:
+    case OpCode::abs:
+    case OpCode::add:
+    case OpCode::sub:
+    case OpCode::mul:
+    case OpCode::div:
+    case OpCode::mod:
+    case OpCode::ceil_div:
+    case OpCode::min:
+    case OpCode::max:
+    case OpCode::bit_and:
+    case OpCode::bit_or:
+    case OpCode::bit_xor:
+    case OpCode::shl:
+    case OpCode::shr:
+    case OpCode::cmp: return true;
+    default: return false;
+  }
+}
+
+template <class List>
+int64_t index_in(const List& list, Value value) {
+  const auto found = std::find_if(list.begin(), list.end(), [&](const auto& item) { return item.value == value; });
+  return found - list.begin();
+}
+
+}  // namespace
+
+Result<uint16_t> HostProgram::add(const Module& module, const Abi& abi, Value value) {
+  for (const auto& [known, place] : places_)
+    if (known == value) return place;
+  const Op* op = module.def(value);
+  if (!op || !has_meaning(op->code))
+    return refuse(module, op,
+                  std::string(op ? info(op->code).text : "a block argument") +
+                      " has no value on the host, which needs it for an extent or the grid");
+  Step step;
+  step.code = op->code;
+  step.elem = module.type(value).elem;
+  step.op = op;
+  uint16_t* const inputs[] = {&step.a, &step.b, &step.c};
+  for (size_t i = 0; i < op->operands.size() && i < 3; ++i) {
+    auto place = add(module, abi, op->operand(i));
+    if (!place) return place;
+    *inputs[i] = *place;
+  }
+  if (op->code == OpCode::constant) {
+    const Attr* attr = op->attrs.find("value");
+    const auto* number = attr ? std::get_if<int64_t>(attr) : nullptr;
+    if (!number) return refuse(module, op, "a constant that is no integer cannot be part of an extent or the grid");
+    step.number = *number;
+  }
+  if (op->code == OpCode::cmp) step.number = pred_of(op->attrs.text("pred"));
+  if (op->code == OpCode::dim) step.number = index_in(abi.dims, value);
+  if (op->code == OpCode::scalar) {
+    step.number = index_in(abi.scalars, value);
+    if (!is_int(step.elem) && step.elem != Elem::b1)
+      return refuse(module, op, "a scalar that is no integer cannot be part of an extent or the grid");
+  }
+  if (steps_.size() >= max_steps)
+    return refuse(module, op,
+                  "the expressions for extents and grid have more than " + std::to_string(max_steps) + " ops");
+  steps_.push_back(step);
+  const auto place = static_cast<uint16_t>(steps_.size() - 1);
+  places_.emplace_back(value, place);
+  return place;
+}
+
+HostProgram::Number HostProgram::compute(const Step& s, std::span<const int32_t> dims,
+                                         std::span<const uint64_t> scalars, int64_t sms,
+                                         std::span<const Number> values) const {
+  const Number none{}, &a = values[s.a], &b = values[s.b], &c = values[s.c];
+  int64_t r = 0;
+  const auto unless = [&](bool overflow) { return overflow ? Number{} : Number{r, true}; };
+  switch (s.code) {
+    case OpCode::constant: return {s.number, true};
+    case OpCode::sms: return {sms, true};
+    case OpCode::dim: return {dims[static_cast<size_t>(s.number)], true};
+    case OpCode::scalar: return {integer_of(scalars[static_cast<size_t>(s.number)], s.elem), true};
+    case OpCode::select: return !a.ok ? none : a.value ? b : c;
+    default: break;
+  }
+  if (!a.ok) return none;
+  const int64_t x = a.value;
+  switch (s.code) {
+    case OpCode::cast: return a;
+    case OpCode::bit_not: return {s.elem == Elem::b1 ? int64_t{!x} : ~x, true};
+    case OpCode::neg: return unless(__builtin_sub_overflow(int64_t{0}, x, &r));
+    case OpCode::abs: return x >= 0 ? a : unless(__builtin_sub_overflow(int64_t{0}, x, &r));
+    default: break;
+  }
+  if (!b.ok) return none;
+  const int64_t y = b.value;
+  switch (s.code) {
+    case OpCode::add: return unless(__builtin_add_overflow(x, y, &r));
+    case OpCode::sub: return unless(__builtin_sub_overflow(x, y, &r));
+    case OpCode::mul: return unless(__builtin_mul_overflow(x, y, &r));
+    case OpCode::div:
+    case OpCode::mod:
+    case OpCode::ceil_div:
+      if (y == 0 || (y == -1 && x == std::numeric_limits<int64_t>::min())) return none;
+      if (s.code == OpCode::mod) return {x % y, true};
+      return {x / y + (s.code == OpCode::ceil_div && x % y > 0), true};
+    case OpCode::min: return {std::min(x, y), true};
+    case OpCode::max: return {std::max(x, y), true};
+    case OpCode::bit_and: return {x & y, true};
+    case OpCode::bit_or: return {x | y, true};
+    case OpCode::bit_xor: return {x ^ y, true};
+    case OpCode::shl:
+      if (y < 0 || y > 62) return none;
+      return unless(__builtin_mul_overflow(x, int64_t{1} << y, &r));
+    case OpCode::shr: return y < 0 || y > 63 ? none : Number{x >> y, true};
+    case OpCode::cmp: {
+      const int64_t p = s.number;
+      return {p == eq   ? x == y
+              : p == ne ? x != y
+              : p == lt ? x < y
+              : p == le ? x <= y
+              : p == gt ? x > y
+                        : x >= y,
+              true};
+    }
+    default: return none;
+  }
+}
+
+void HostProgram::run(std::span<const int32_t> dims, std::span<const uint64_t> scalars, int64_t sms,
+                      std::span<Number> values) const {
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    values[i] = compute(steps_[i], dims, scalars, sms, values);
+    if (values[i].ok && !fits(values[i].value, steps_[i].elem)) values[i] = {};
+  }
+}
+
+}  // namespace runtime
+TLXJIT_NAMESPACE_END

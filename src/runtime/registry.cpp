@@ -1,0 +1,73 @@
+// src/runtime/registry.cpp — the back ends that there are; the one file of src/ that sees them.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/runtime/registry_p.h"
+
+#include <sys/auxv.h>
+
+#include <cstdlib>
+
+#include "backends/nvidia/device_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace runtime {
+
+namespace {
+
+std::string environment(const EngineOptions& options, const char* name) {
+  if (!options.read_environment || getauxval(AT_SECURE) != 0) return {};
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+}  // namespace
+
+Registry::Registry(EngineOptions options) : options_(std::move(options)) {
+  if (options_.cpu_plugin.empty()) options_.cpu_plugin = environment(options_, "TLXJIT_CPU_PLUGIN");
+  if (auto folder = environment(options_, "TLXJIT_NVRTC_DIR"); !folder.empty())
+    options_.nvrtc_directories.push_back(std::move(folder));
+  libraries_.push_back(nvidia::device_library(options_.libcuda, options_.nvrtc_directories));
+  libraries_.push_back(cpu_library(options_.cpu_plugin, options_.cpu_threads));
+}
+
+Result<std::shared_ptr<DeviceBackend>> Registry::open(std::string_view name) {
+  std::lock_guard lock(mutex_);
+  if (auto found = open_.find(name); found != open_.end()) return found->second;
+  std::string known;
+  for (const auto& library : libraries_) {
+    auto device = library->open(name);
+    if (!device) return device;
+    if (*device) return open_.emplace(std::string(name), *device).first->second;
+    known += (known.empty() ? "" : ", ") + std::string(library->names());
+  }
+  Error error;
+  error.kind = ErrorKind::user;
+  error.stage = Stage::load;
+  error.code = ErrorCode::bad_argument;
+  error.message = "there is no device '" + std::string(name) + "'; names are " + known;
+  return error;
+}
+
+std::vector<std::shared_ptr<DeviceBackend>> Registry::open_all() {
+  std::vector<std::shared_ptr<DeviceBackend>> devices;
+  for (const auto& library : libraries_) {
+    auto names = library->list();
+    if (!names)
+      log(to_string(names.error()));
+    else
+      for (const std::string& name : *names) {
+        auto device = open(name);
+        if (device)
+          devices.push_back(*device);
+        else
+          log(to_string(device.error()));
+      }
+  }
+  return devices;
+}
+
+void Registry::log(std::string_view text) const {
+  if (options_.log) options_.log(text);
+}
+
+}  // namespace runtime
+TLXJIT_NAMESPACE_END

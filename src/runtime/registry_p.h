@@ -1,0 +1,38 @@
+// src/runtime/registry_p.h — which devices there are, and how they are opened.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "src/runtime/backend_p.h"
+#include "tlxjit/runtime/engine.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace runtime {
+
+/// The engine's insides: options with the environment applied, back ends, open devices.
+class Registry {
+ public:
+  explicit Registry(EngineOptions options);
+
+  Result<std::shared_ptr<DeviceBackend>> open(std::string_view name);
+  std::vector<std::shared_ptr<DeviceBackend>> open_all();
+  void log(std::string_view text) const;
+
+ private:
+  std::mutex mutex_;
+  EngineOptions options_;
+  std::vector<std::unique_ptr<BackendLibrary>> libraries_;
+  std::map<std::string, std::shared_ptr<DeviceBackend>, std::less<>> open_;
+};
+
+/// The CPU: loads the plug-in at the first use. An empty path looks near the library's own file.
+std::unique_ptr<BackendLibrary> cpu_library(std::string plugin, int threads);
+
+}  // namespace runtime
+TLXJIT_NAMESPACE_END
