@@ -89,7 +89,8 @@ Tiles Kernel::persistent(Operand rows, Operand columns, PersistentOptions option
     // grid, so that it re-reads as little as possible.
     const Index in_group = options.group * c;
     const Index group = t / in_group, rest = t % in_group;
-    const Index height = min(r - group * options.group, options.group);
+    // At least 1 for every tile; said so, the divisions below are known to be unsigned.
+    const Index height = max(min(r - group * options.group, options.group), 1);
     return {taken, {group * options.group + rest % height, rest / height}};
   });
 }

@@ -55,6 +55,9 @@ Result<TensorPlace> resolve(const Module& module, Value view, const Shape& shape
     view = def->operands[0];
   }
   place.tensor = view;
+  // Offsets and extents may come from data: what lies past the tensor itself does not exist either.
+  if (place.ragged >= 0)
+    place.bound = b.binary(OpCode::min, place.bound, module.def(view)->operands[static_cast<size_t>(place.ragged)]);
   return place;
 }
 

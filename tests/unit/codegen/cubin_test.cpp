@@ -47,6 +47,7 @@ TEST_F(CubinTest, Gemm) {
   EXPECT_EQ(sass.count("HGMMA"), 4);
   EXPECT_LE(sass.registers, 168);
   // No value crosses into the uniform registers inside the main loop: descriptors stay there.
+  EXPECT_LE(sass.count("R2UR"), 7);
   EXPECT_EQ(sass.count_in_mma_loops("R2UR"), 0);
   EXPECT_EQ(sass.count_in_mma_loops("BAR"), 0);
 }
