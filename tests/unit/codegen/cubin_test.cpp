@@ -5,8 +5,11 @@
 #include "backends/nvidia/emit/emit_p.h"
 #include "backends/nvidia/ptxas_log_p.h"
 #include "backends/nvidia/sass_p.h"
+#include "src/passes/lower_p.h"
 #include "tests/unit/codegen/text_module.h"
 #include "tests/unit/nvidia/nvrtc_fixture.h"
+#include "tlxjit/kernels/attention.h"
+#include "tlxjit/kernels/gemm.h"
 
 using namespace tlxjit;
 using namespace tlxjit::nvidia;
@@ -15,9 +18,9 @@ namespace {
 
 class CubinTest : public WithNvrtc {
  protected:
-  /// Compiles a text of tests/ir; fails on spills, stack and every remark about slow pipelines.
-  SassReport compile(const std::string& name) {
-    auto kernel = emit_cuda(module_file(name));
+  /// Compiles a lowered module; fails on spills, stack and every remark about slow pipelines.
+  SassReport compile(const Module& lowered) {
+    auto kernel = emit_cuda(lowered);
     EXPECT_TRUE(kernel) << to_string(kernel.error());
     if (!kernel) return {};
     auto result = nvrtc->compile(kernel->source, kernel->entry, "sm_90a");
@@ -38,12 +41,20 @@ class CubinTest : public WithNvrtc {
     EXPECT_EQ(sass->count_in_mma_loops("MEMBAR"), 0);
     return *sass;
   }
+
+  SassReport compile(const Kernel& kernel) {
+    auto module = kernel.module();
+    EXPECT_TRUE(module) << to_string(module.error());
+    auto lowered = lower(*module, *find_target("sm_90a"));
+    EXPECT_TRUE(lowered) << to_string(lowered.error());
+    return compile(*lowered);
+  }
 };
 
 // The figures of the hand-written kernels are 4 HGMMA, 7 R2UR and 32 HGMMA, 12 R2UR (CUDA 13.0.88).
 
 TEST_F(CubinTest, Gemm) {
-  const SassReport sass = compile("gemm_sm_90a.tlx");
+  const SassReport sass = compile(module_file("gemm_sm_90a.tlx"));
   EXPECT_EQ(sass.count("HGMMA"), 4);
   EXPECT_LE(sass.registers, 168);
   // No value crosses into the uniform registers inside the main loop: descriptors stay there.
@@ -53,11 +64,34 @@ TEST_F(CubinTest, Gemm) {
 }
 
 TEST_F(CubinTest, Attention) {
-  const SassReport sass = compile("attention_sm_90a.tlx");
+  const SassReport sass = compile(module_file("attention_sm_90a.tlx"));
   EXPECT_EQ(sass.count("HGMMA"), 32);
   EXPECT_LE(sass.registers, 168);
   EXPECT_LE(sass.count("R2UR"), 12);
   EXPECT_EQ(sass.count_in_mma_loops("HGMMA"), 16);
+}
+
+TEST_F(CubinTest, LibraryGemm) {
+  const SassReport sass = compile(gemm(gemm_config("sm_90a")));
+  EXPECT_EQ(sass.count("HGMMA"), 4);
+  EXPECT_LE(sass.count("R2UR"), 7);
+  EXPECT_EQ(sass.count_in_mma_loops("R2UR"), 0);
+}
+
+TEST_F(CubinTest, LibraryAttention) {
+  for (const int head : {64, 128})
+    for (const bool causal : {false, true})
+      for (const bool jagged : {false, true}) {
+        SCOPED_TRACE(testing::Message() << "head " << head << " causal " << causal << " jagged " << jagged);
+        const SassReport sass =
+            compile(attention(attention_config("sm_90a", {.head = head, .causal = causal, .jagged = jagged})));
+        // Scores twice (first block, loop) in steps of 16 of the head, values twice in steps of 16 keys.
+        EXPECT_EQ(sass.count("HGMMA"), 2 * head / 16 + 2 * 128 / 16);
+        EXPECT_EQ(sass.count_in_mma_loops("HGMMA"), head / 16 + 128 / 16);
+        EXPECT_LE(sass.count("R2UR"), causal ? 20 : 12);
+        EXPECT_EQ(sass.count_in_mma_loops("R2UR"), 0);
+        EXPECT_LE(sass.registers, 168);
+      }
 }
 
 }  // namespace
