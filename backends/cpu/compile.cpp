@@ -73,6 +73,7 @@ void optimise(llvm::Module& code, llvm::TargetMachine& machine) {
   // Code is written with vectors where they pay; looking for more of them only takes time.
   tuning.LoopVectorization = false;
   tuning.SLPVectorization = false;
+  tuning.LoopUnrolling = false;
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graphs;

@@ -9,7 +9,7 @@ list(APPEND hashed src/runtime/cpu_plugin_p.h)
 list(SORT hashed)
 list(TRANSFORM hashed PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE hashed_files)
 set(hash_dir ${PROJECT_BINARY_DIR}/generated)
-set(hash_script ${CMAKE_CURRENT_LIST_DIR}/make_source_hash.cmake)
+set(hash_script ${PROJECT_SOURCE_DIR}/backends/cpu/make_source_hash.cmake)
 # The list stands in a file: it is too long for a command line on some systems.
 file(CONFIGURE OUTPUT ${hash_dir}/source_hash_files.txt CONTENT "${hashed}" @ONLY)
 add_custom_command(OUTPUT ${hash_dir}/tlxjit_source_hash.h

@@ -1,5 +1,7 @@
 // backends/cpu/emit/dot_pack.cpp — converts the operands of a dot to f32 in the order in which it reads them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+
 #include "backends/cpu/emit/emitter_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -60,7 +62,8 @@ void pack_panels(Elements& e, const Unit& unit, const View& v, int64_t columns, 
     return e.at(to, b.CreateMul(b.CreateAdd(line, column), e.i64(4)));
   };
   if (v.stride[1] != 1 && v.stride[0] == 1) {  // stored [n, k]
-    unsigned lanes = static_cast<unsigned>(unit.vector_bits / 32);
+    // 8 lanes at most: 16 are no faster, and the back end's search for shuffles takes twice as long.
+    unsigned lanes = std::min(8u, static_cast<unsigned>(unit.vector_bits / 32));
     lanes = widest(columns, widest(k, lanes));
     e.loop(n, columns, [&](Node j) {
       e.loop(columns, lanes, [&](Node c) {

@@ -1,5 +1,6 @@
 // tests/unit/cpu/plugin_test.cpp — the plug-in's table, its errors, many compilations.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <elf.h>
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -34,6 +35,28 @@ TEST(Plugin, TableDescribesItself) {
   EXPECT_EQ(b.version, TLXJIT_CPU_PLUGIN_VERSION);
   EXPECT_EQ(std::string(b.source_hash).size(), 32u);
   EXPECT_FALSE(std::string(b.cpu_name).empty());
+}
+
+// LLVM inside must not meet an LLVM of the host.
+TEST(Plugin, ExportsOneSymbol) {
+  const std::string file = read(TLXJIT_CPU_PLUGIN);
+  ASSERT_GE(file.size(), sizeof(Elf64_Ehdr));
+  auto at = [&]<class T>(size_t offset, T* out) { std::memcpy(out, file.data() + offset, sizeof(T)); };
+  Elf64_Ehdr header;
+  at(0, &header);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section, strings;
+    at(header.e_shoff + i * sizeof section, &section);
+    if (section.sh_type != SHT_DYNSYM) continue;
+    at(header.e_shoff + section.sh_link * sizeof strings, &strings);
+    for (size_t s = 0; s < section.sh_size / sizeof(Elf64_Sym); ++s) {
+      Elf64_Sym symbol;
+      at(section.sh_offset + s * sizeof symbol, &symbol);
+      if (symbol.st_shndx != SHN_UNDEF) names.push_back(file.data() + strings.sh_offset + symbol.st_name);
+    }
+  }
+  EXPECT_THAT(names, ::testing::ElementsAre("tlxjit_backend_v1"));
 }
 
 TEST(Plugin, BadTextIsAStatus) {
