@@ -1,1 +1,136 @@
-// stub
+// bench/gpu/harness.cpp — measures kernels.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "bench/gpu/harness.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <thread>
+
+namespace tlxjit::bench {
+namespace {
+
+constexpr double burst_ms = 9;
+constexpr auto rest = std::chrono::milliseconds(20);
+
+}  // namespace
+
+Result<std::unique_ptr<Harness>> Harness::open(const Options& options) {
+  auto driver = nvidia::Driver::load();
+  if (!driver) return driver.error();
+  auto context = nvidia::Context::open(*driver);
+  if (!context) return context.error();
+  std::unique_ptr<Harness> h(new Harness);
+  h->context_ = *context;
+  h->rounds_ = options.rounds;
+  // Current for as long as the harness lives, so that no launch changes contexts.
+  h->current_ = std::make_unique<nvidia::CurrentContext>(*h->context_);
+  TLXJIT_TRY(h->current_->status());
+  auto stream = nvidia::create_stream(h->context_);
+  if (!stream) return stream.error();
+  h->stream_ = std::move(*stream);
+  for (nvidia::Event* event : {&h->begin_, &h->end_}) {
+    auto made = nvidia::create_event(h->context_);
+    if (!made) return made.error();
+    *event = std::move(*made);
+  }
+  const nvidia::DeviceInfo& info = h->context_->info();
+  fmt::print("{}, {} SMs, {} MB L2, driver API {}.{}\n", info.name, info.sm_count, info.l2_bytes >> 20,
+             info.driver_version / 1000, info.driver_version % 1000 / 10);
+  if (info.target() != "sm_90a") {
+    Error error;
+    error.kind = ErrorKind::environment;
+    error.code = ErrorCode::unsupported;
+    error.message = fmt::format("{} is no sm_90 device, the only kind that this benchmark has kernels for", info.name);
+    return error;
+  }
+  return h;
+}
+
+void Harness::describe(Report& report) const {
+  const nvidia::DeviceInfo& info = context_->info();
+  report.device = info.name;
+  report.driver = fmt::format("CUDA {}.{}", info.driver_version / 1000, info.driver_version % 1000 / 10);
+  // The package's version, where the kernel module tells it.
+  if (FILE* file = std::fopen("/proc/driver/nvidia/version", "r")) {
+    char line[256] = {};
+    if (std::fgets(line, sizeof line, file)) {
+      const std::string text(line);
+      for (size_t at = 0; (at = text.find_first_of("0123456789", at)) != std::string::npos;) {
+        const size_t end = std::min(text.find_first_not_of("0123456789.", at), text.size());
+        if (const std::string word = text.substr(at, end - at); std::count(word.begin(), word.end(), '.') >= 1) {
+          report.driver = word + ", " + report.driver;
+          break;
+        }
+        at = end;
+      }
+    }
+    std::fclose(file);
+  }
+}
+
+int Harness::sets_for(size_t bytes, int limit) const {
+  const size_t wanted = 3 * static_cast<size_t>(context_->info().l2_bytes);
+  return std::clamp(static_cast<int>((wanted + bytes - 1) / bytes), 2, std::max(limit, 2));
+}
+
+Result<void> Harness::wait(const std::string& what, double limit_ms) {
+  const auto done = nvidia::synchronize_for(*context_, stream(), limit_ms);
+  if (!done) return done.error();
+  if (*done) return {};
+  fmt::print(stderr, "HANG: {} did not end within {:.0f} s; the process ends here\n", what, limit_ms / 1000);
+  std::fflush(nullptr);
+  _exit(3);
+}
+
+Result<void> Harness::once(const Variant& variant) {
+  TLXJIT_TRY(variant.launch(0));
+  return wait(variant.name);
+}
+
+/// Milliseconds of one of `count` launches, after two others.
+Result<double> Harness::burst(const Variant& variant, int count, int sets) {
+  const auto launch = [&] { return variant.launch(next_set_++ % sets); };
+  for (int i = 0; i < 2; ++i) TLXJIT_TRY(launch());
+  TLXJIT_TRY(nvidia::record(begin_, stream()));
+  for (int i = 0; i < count; ++i) TLXJIT_TRY(launch());
+  TLXJIT_TRY(nvidia::record(end_, stream()));
+  TLXJIT_TRY(wait(variant.name));
+  const auto ms = nvidia::elapsed_ms(begin_, end_);
+  if (!ms) return ms.error();
+  return static_cast<double>(*ms) / count;
+}
+
+Result<std::vector<Timing>> Harness::measure(const std::vector<Variant>& variants, int sets) {
+  std::vector<int> counts;
+  for (const Variant& v : variants) {
+    const auto ms = burst(v, 4, sets);
+    if (!ms) return ms.error();
+    counts.push_back(std::clamp(static_cast<int>(std::ceil(burst_ms / *ms)), 2, 2000));
+  }
+  std::vector<std::vector<double>> times(variants.size());
+  std::vector<size_t> order(variants.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (int round = 0; round < rounds_; ++round) {
+    std::shuffle(order.begin(), order.end(), random_);
+    for (const size_t i : order) {
+      std::this_thread::sleep_for(rest);
+      const auto ms = burst(variants[i], counts[i], sets);
+      if (!ms) return ms.error();
+      times[i].push_back(*ms);
+    }
+  }
+  std::vector<Timing> result;
+  for (auto& t : times) {
+    std::sort(t.begin(), t.end());
+    const double median = t[t.size() / 2];
+    result.push_back({median, (t.back() - t.front()) / median});
+  }
+  return result;
+}
+
+}  // namespace tlxjit::bench
