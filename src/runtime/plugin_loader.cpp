@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <tlxjit_source_hash.h>
 #include "src/runtime/guard_p.h"
-#include "tlxjit_source_hash.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {

@@ -1,0 +1,77 @@
+// tests/kernels/gemm_test.cpp — the GEMM against float64.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tests/reference/gemm.h"
+#include "tests/kernels/fixture.h"
+#include "tests/reference/tolerance.h"
+
+namespace kernels_test {
+
+class Gemm : public KernelTest {
+ protected:
+  template <class T>
+  void check(const Executable& exe, int64_t m, int64_t n, int64_t k, Random& random, bool packed = false) {
+    SCOPED_TRACE("M " + std::to_string(m) + ", N " + std::to_string(n) + ", K " + std::to_string(k));
+    TestTensor<T> a({m, k}, random, packed), b({n, k}, random, packed), d({m, n}, random, packed);
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t x = 0; x < k; ++x) a(i, x) = T(random.real());
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t x = 0; x < k; ++x) b(j, x) = T(random.real());
+    TLXJIT_MUST(exe.launch({a.on(device()), b.on(device()), d.on(device())}));
+    TLXJIT_MUST(device().synchronize());
+    d.download();
+    const double out = elem_of<T> == Elem::f32 ? reference::roundoff_f32 : reference::roundoff_bf16;
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        const double is = d.result(i, j);
+        // All elements of a small product, and a sample of a large one.
+        if (m * n * k > 30'000'000 && !random.chance(30e6 / static_cast<double>(m * n * k))) {
+          ASSERT_FALSE(std::isnan(is)) << "row " << i << ", column " << j;
+          continue;
+        }
+        const auto sum =
+            reference::dot(k, [&](int64_t x) { return float(a(i, x)); }, [&](int64_t x) { return float(b(j, x)); });
+        const double allowed = reference::tolerance(sum.value, sum.magnitude, static_cast<double>(k), out);
+        ASSERT_LE(std::abs(is - sum.value), allowed)
+            << "row " << i << ", column " << j << " is " << is << ", exact " << sum.value;
+      }
+    EXPECT_EQ(d.strays(), 0u) << "elements outside the tensor were written";
+  }
+};
+
+TEST_P(Gemm, EdgesBf16) {
+  auto exe = compile(gemm(gemm_config(GetParam().target())));
+  TLXJIT_MUST(exe);
+  Random random(base_seed());
+  const int64_t sizes[][3] = {{1, 1, 1},   {128, 256, 64}, {129, 257, 65}, {64, 128, 128}, {5, 300, 0},   {0, 40, 40},
+                              {40, 0, 40}, {0, 0, 0},      {1, 8, 1000},   {300, 1, 24},   {257, 40, 512}};
+  for (const auto& [m, n, k] : sizes) check<bf16>(*exe, m, n, k, random);
+  check<bf16>(*exe, 96, 200, 136, random, /*packed=*/true);
+}
+
+TEST_P(Gemm, RandomBf16) {
+  auto exe = compile(gemm(gemm_config(GetParam().target())));
+  TLXJIT_MUST(exe);
+  const int64_t limit = GetParam().fast() ? 1500 : 400;
+  cases(GetParam().fast() ? 40 : 10,
+        [&](Random& r) { check<bf16>(*exe, r.integer(1, limit), r.integer(1, limit), r.integer(0, limit), r); });
+}
+
+TEST_P(Gemm, OtherTiles) {
+  GemmConfig c = gemm_config(GetParam().target());
+  c.bn = 128, c.stages = 3, c.group = 3;
+  if (GetParam().tensor_maps()) c.bm = 64, c.replicas = 1;
+  auto exe = compile(gemm(c));
+  TLXJIT_MUST(exe);
+  cases(4, [&](Random& r) { check<bf16>(*exe, r.integer(1, 300), r.integer(1, 300), r.integer(1, 300), r); });
+}
+
+TEST_P(Gemm, RandomF32) {
+  if (GetParam().tensor_maps()) GTEST_SKIP() << "f32 products are for the CPU so far";
+  auto exe = compile(gemm(gemm_config("cpu", Elem::f32)));
+  TLXJIT_MUST(exe);
+  cases(8, [&](Random& r) { check<float>(*exe, r.integer(0, 300), r.integer(0, 300), r.integer(0, 300), r); });
+}
+
+INSTANTIATE_TEST_SUITE_P(On, Gemm, places, place_name);
+
+}  // namespace kernels_test

@@ -1,0 +1,19 @@
+// tests/reference/tolerance.h — how far a result may be from the exact one.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cmath>
+
+namespace reference {
+
+/// Half a unit in the last place, relative to the number.
+inline constexpr double roundoff_f32 = 0x1p-24, roundoff_f16 = 0x1p-11, roundoff_bf16 = 0x1p-8;
+
+/// A sum of `terms` products, accumulated in f32 and rounded once to a type of roundoff `out`; the factors carry a
+/// relative error `factors` of their own. `exact` is the result and `magnitude` the sum of the products' absolute
+/// values. f32 sums are allowed their worst case, and four times it, since hardware may truncate.
+inline double tolerance(double exact, double magnitude, double terms, double out, double factors = 0) {
+  return out * std::abs(exact) + (factors + 4 * terms * roundoff_f32) * magnitude + 1e-30;
+}
+
+}  // namespace reference
