@@ -29,7 +29,8 @@ def place(path):
 def target(path, name):
     """The path, relative to the root, of an included file of this project, or None."""
     for candidate in ("include/" + name if name.startswith("tlxjit/") else name, str(path.parent / name)):
-        if (files.ROOT / candidate).is_file() and (candidate.startswith(("include/", "src/", "backends/", "tests/"))):
+        if (files.ROOT / candidate).is_file() and candidate.startswith(
+                ("include/", "src/", "backends/", "tests/", "bench/", "samples/")):
             return candidate
     return None
 
@@ -39,7 +40,7 @@ def fault_of(path, included):
     to_kind, to_layer = place(included)
     if to_kind == "tests" and kind != "tests":
         return "only tests include tests"
-    if kind in ("samples", "docs") and not included.startswith("include/"):
+    if kind in ("samples", "docs") and not included.startswith(("include/", "samples/")):
         return "samples see installed headers only"
     if str(path).startswith("include/") and not included.startswith("include/"):
         return "an installed header includes installed headers only"
