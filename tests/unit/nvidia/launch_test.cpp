@@ -8,21 +8,12 @@
 #include <cstdlib>
 #include <new>
 
+#include "tests/support/allocations.h"
 #include "tests/unit/nvidia/fake_driver.h"
 
 using namespace tlxjit;
 using namespace tlxjit::nvidia;
 using testing::HasSubstr;
-
-static thread_local int allocations = 0;
-
-void* operator new(size_t size) {
-  ++allocations;
-  if (void* p = std::malloc(size ? size : 1)) return p;
-  throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
 
 namespace {
 
@@ -81,13 +72,13 @@ TEST_F(Launch, AllocatesNothing) {
   shape.cluster = {1, 1, 1};
   shape.overlap_previous = true;
 
-  const int before = allocations;
+  const int before = allocations_so_far();
   CuTensorMap map;
   ParamBuffer params;
   bool ok = encode_tensor_map(*driver, spec, map).ok();
   ok = ok && params.push(map) && params.push(uint32_t{7});
   ok = ok && launch(function, shape, nullptr, params.bytes()).ok();
-  EXPECT_EQ(allocations, before);
+  EXPECT_EQ(allocations_so_far(), before);
   EXPECT_TRUE(ok);
 }
 
