@@ -96,6 +96,9 @@ class NvidiaKernel final : public runtime::LoadedKernel {
 
   Result<void> launch(const runtime::BoundCall& call, void* handle) const override {
     const auto stream = static_cast<CuStream>(handle);
+    // Encoding a tensor map asks for a current context, though it touches no device.
+    const CurrentContext current(*context_, Stage::launch);
+    TLXJIT_TRY(current.status());
     ParamBuffer params;
     bool fits = true;
     for (const AbiMap& map : abi_.maps) {
