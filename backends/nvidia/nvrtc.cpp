@@ -104,9 +104,10 @@ Error compile_error(int code, const std::string& name, const std::string& arch, 
 
 std::vector<std::string> nvrtc_arguments(const std::string& arch, const NvrtcOptions& options) {
   // --minimal drops the built-in headers (4 ms), -default-device lets lambdas be device code; -v is where spills,
-  // registers and the C75xx remarks come from.
-  std::vector<std::string> words = {"-arch=" + arch, "--std=c++17", "--minimal", "-default-device",
-                                    "--ptxas-options=-v"};
+  // registers and the C75xx remarks come from. On a machine with a driver NVRTC keeps a cache of its own, whose hits
+  // have no log: seen on an H200, a kernel of "0 registers" compiled in 49 ms.
+  std::vector<std::string> words = {"-arch=" + arch,   "--std=c++17",        "--minimal",
+                                    "-default-device", "--ptxas-options=-v", "-no-cache"};
   if (options.lineinfo) words.push_back("-lineinfo");
   words.insert(words.end(), options.extra.begin(), options.extra.end());
   return words;
