@@ -75,7 +75,7 @@ struct Tensor {
     size_t n = 1;
     for (int64_t d : shape) n *= static_cast<size_t>(d);
     data.resize(n);
-    std::memset(static_cast<void*>(data.data()), 0xff, n * sizeof(T));
+    if (n != 0) std::memset(static_cast<void*>(data.data()), 0xff, n * sizeof(T));
   }
   void fill(Random& random) {
     for (T& x : data) x = T(random.real());
