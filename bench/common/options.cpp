@@ -32,6 +32,8 @@ std::string environment(const char* name) {
 }  // namespace
 
 Options parse_options(int argc, char** argv, const char* summary) {
+  // Lines come in the order of what happens, also in a log file and before a crash.
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
   Options o;
   o.prototypes = environment("TLXJIT_PROTOTYPES");
   o.out = environment("TLXJIT_RESULTS");
@@ -44,15 +46,24 @@ Options parse_options(int argc, char** argv, const char* summary) {
       }
       return std::string(argv[++i]);
     };
-    if (arg == "--prototypes") o.prototypes = value();
-    else if (arg == "--cublas") o.cublas = value();
-    else if (arg == "--out") o.out = value();
-    else if (arg == "--case") o.only = value();
-    else if (arg == "--dump") o.dump = value();
-    else if (arg == "--rounds") o.rounds = std::atoi(value().c_str());
-    else if (arg == "--quick") o.quick = true, o.rounds = 3;
-    else if (arg == "--dry-run") o.dry_run = true;
-    else if (arg == "--help") usage(argv[0], summary, 0);
+    if (arg == "--prototypes")
+      o.prototypes = value();
+    else if (arg == "--cublas")
+      o.cublas = value();
+    else if (arg == "--out")
+      o.out = value();
+    else if (arg == "--case")
+      o.only = value();
+    else if (arg == "--dump")
+      o.dump = value();
+    else if (arg == "--rounds")
+      o.rounds = std::atoi(value().c_str());
+    else if (arg == "--quick")
+      o.quick = true, o.rounds = 3;
+    else if (arg == "--dry-run")
+      o.dry_run = true;
+    else if (arg == "--help")
+      usage(argv[0], summary, 0);
     else {
       std::fprintf(stderr, "unknown argument %s\n", argv[i]);
       usage(argv[0], summary, 2);

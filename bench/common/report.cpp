@@ -18,9 +18,12 @@ namespace {
 std::string json_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
-    if (c == '"' || c == '\\') (out += '\\') += c;
-    else if (static_cast<unsigned char>(c) < 0x20) out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else out += c;
+    if (c == '"' || c == '\\')
+      (out += '\\') += c;
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      out += c;
   }
   return out + '"';
 }
@@ -43,7 +46,8 @@ std::string Report::json() const {
   std::string text = fmt::format(
       "{{\n  \"device\": {},\n  \"driver\": {},\n  \"compiler\": {},\n  \"commit\": {},\n  \"tree\": {},\n"
       "  \"dirty\": {},\n  \"rows\": [",
-      json_text(device), json_text(driver), json_text(compiler), json_text(provenance("TLXJIT_COMMIT", TLXJIT_BENCH_COMMIT)),
+      json_text(device), json_text(driver), json_text(compiler),
+      json_text(provenance("TLXJIT_COMMIT", TLXJIT_BENCH_COMMIT)),
       json_text(provenance("TLXJIT_TREE", TLXJIT_BENCH_TREE)),
       provenance("TLXJIT_DIRTY", TLXJIT_BENCH_DIRTY ? "true" : "false") == "false" ? "false" : "true");
   const char* separator = "\n";
@@ -92,12 +96,18 @@ std::string slug(std::string_view device) {
   std::string name;
   int depth = 0;  // "(R)" says nothing
   for (const char c : device) {
-    if (c == '(') ++depth;
-    else if (c == ')') --depth;
-    else if (depth > 0) continue;
-    else if (std::isalnum(static_cast<unsigned char>(c))) name += static_cast<char>(std::tolower(c));
-    else if (c == '@') break;
-    else if (!name.empty() && name.back() != '-') name += '-';
+    if (c == '(')
+      ++depth;
+    else if (c == ')')
+      --depth;
+    else if (depth > 0)
+      continue;
+    else if (std::isalnum(static_cast<unsigned char>(c)))
+      name += static_cast<char>(std::tolower(c));
+    else if (c == '@')
+      break;
+    else if (!name.empty() && name.back() != '-')
+      name += '-';
   }
   for (const std::string_view word : {"nvidia-", "-processor", "-cpu"})
     if (const size_t at = name.find(word); at != std::string::npos) name.erase(at, word.size());

@@ -74,13 +74,11 @@ void print_code(const std::vector<CodeColumn>& columns) {
   row("stack bytes", [](const CompiledCode& c) { return c.ptxas.stack_bytes; });
   row("instructions", [](const CompiledCode& c) { return c.sass.instructions; });
   row("loops with HGMMA", [](const CompiledCode& c) { return c.sass.mma_loops; });
-  static const char* const mnemonics[] = {"HGMMA", "R2UR", "WARPSYNC", "MEMBAR", "BAR",  "SYNCS",
-                                          "MUFU",  "FFMA", "FMUL",     "FADD",   "FMNMX", "F2FP",
-                                          "SHFL",  "MOV",  "IMAD",     "STSM"};
+  static const char* const mnemonics[] = {"HGMMA", "R2UR", "WARPSYNC", "MEMBAR", "BAR",  "SYNCS", "MUFU", "FFMA",
+                                          "FMUL",  "FADD", "FMNMX",    "F2FP",   "SHFL", "MOV",   "IMAD", "STSM"};
   for (const char* m : mnemonics)
-    row(m, [m](const CompiledCode& c) {
-      return fmt::format("{} ({})", c.sass.count(m), c.sass.count_in_mma_loops(m));
-    });
+    row(m,
+        [m](const CompiledCode& c) { return fmt::format("{} ({})", c.sass.count(m), c.sass.count_in_mma_loops(m)); });
   row("NVRTC cpu ms", [](const CompiledCode& c) { return fmt::format("{:.0f}", c.cpu_ms); });
   fmt::print("\n(in brackets: within innermost loops that hold an HGMMA)\n");
   for (const CodeColumn& c : columns) {

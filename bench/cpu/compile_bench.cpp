@@ -137,15 +137,19 @@ int run(const Options& options) {
   report.bench = "compile";
   report.device = cpu_name();
   auto nvrtc = open_nvrtc();
-  if (nvrtc) report.compiler = (*nvrtc)->identity();
-  else print_error("NVRTC (only our share is measured; TLXJIT_NVRTC_DIR names its folder)", nvrtc.error());
+  if (nvrtc)
+    report.compiler = (*nvrtc)->identity();
+  else
+    print_error("NVRTC (only our share is measured; TLXJIT_NVRTC_DIR names its folder)", nvrtc.error());
   if (options.prototypes.empty()) fmt::print("no prototypes (--prototypes FOLDER): NVRTC's time has no peer\n");
   bool good = nvrtc.ok();
   for (const Case& c : cases()) {
     if (!options.wants(c.name)) continue;
     const auto made = time_stages(c, options.quick ? 5 : 30, report);
-    if (!made) good = false;
-    else if (nvrtc) good = time_nvrtc(c, *made, **nvrtc, options, options.quick ? 2 : 5, report) && good;
+    if (!made)
+      good = false;
+    else if (nvrtc)
+      good = time_nvrtc(c, *made, **nvrtc, options, options.quick ? 2 : 5, report) && good;
   }
   if (report.write(options)) fmt::print("results: {}\n", report.path(options));
   return good ? 0 : 1;

@@ -25,9 +25,7 @@ struct Case {
   bool causal;
   int sequence;
   int batch() const { return tokens / sequence; }
-  std::string name() const {
-    return fmt::format("dense fwd D128 {} {}k", causal ? "causal" : "full", sequence / 1024);
-  }
+  std::string name() const { return fmt::format("dense fwd D128 {} {}k", causal ? "causal" : "full", sequence / 1024); }
   double tflops(double ms) const {
     return 4.0 * batch() * heads * double(sequence) * sequence * head_size * (causal ? 0.5 : 1) / ms * 1e-9;
   }
@@ -180,8 +178,7 @@ Result<void> Bench::make() {
     if (!options_.wants(c.name())) continue;
     if (std::any_of(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.key == key_of(c); })) continue;
     Slot slot{key_of(c), std::make_unique<Code>(), nullptr, nullptr};
-    auto generated =
-        generate([&] { return attention(attention_config("sm_90a", {.causal = c.causal}, c.sequence)); });
+    auto generated = generate([&] { return attention(attention_config("sm_90a", {.causal = c.causal}, c.sequence)); });
     if (!generated) return generated.error();
     slot.ours->generated.emplace(std::move(*generated));
     const auto& emitted = slot.ours->generated->emitted;
@@ -198,7 +195,8 @@ Result<void> Bench::make() {
     slots_.push_back(std::move(slot));
   }
   for (Slot& slot : slots_) {
-    const std::string name = fmt::format("attention-{}-{}k", slot.key.causal ? "causal" : "full", slot.key.sequence / 1024);
+    const std::string name =
+        fmt::format("attention-{}-{}k", slot.key.causal ? "causal" : "full", slot.key.sequence / 1024);
     TLXJIT_TRY(finish(*slot.ours, name));
     if (slot.plain) TLXJIT_TRY(finish(*slot.plain, name + "-prototype"));
     if (slot.pingpong) TLXJIT_TRY(finish(*slot.pingpong, name + "-prototype-pp"));
@@ -243,8 +241,9 @@ Result<void> Bench::dry_run() const {
                                [](const nvidia::TensorMapSpec&, nvidia::CuTensorMap&) { return Result<void>(); });
       if (!packed) return packed.error();
       const CompiledCode& code = slot->ours->code;
-      fmt::print("dry run: {} {}: grid {}, {} bytes of parameters, the cubin declares {}\n", c.name(), l.name,
-                 packed->grid, packed->params.bytes().size(), declared_parameter_bytes(code.cubin, code.entry));
+      TLXJIT_TRY(check_parameters(packed->params, declared_parameters(code.cubin, code.entry)));
+      fmt::print("dry run: {} {}: grid {}, {} parameters as the cubin declares them\n", c.name(), l.name, packed->grid,
+                 packed->params.offsets().size());
     }
   }
   return {};
@@ -296,8 +295,7 @@ std::string compare(const Output& ours, const Output& peer, bool& good) {
     norm += b * b;
     largest = std::max(largest, std::abs(a - b));
   }
-  for (size_t i = 0; i < ours.lse.size(); ++i)
-    lse = std::max(lse, std::abs(double(ours.lse[i]) - double(peer.lse[i])));
+  for (size_t i = 0; i < ours.lse.size(); ++i) lse = std::max(lse, std::abs(double(ours.lse[i]) - double(peer.lse[i])));
   const double relative = std::sqrt(difference / norm);
   if (!(relative <= 5e-3 && lse <= 1e-3)) good = false;
   return fmt::format("; vs prototype: {} differ, <= {:.3g}, rel {:.2e}, lse {:.1e}", differing, largest, relative, lse);
@@ -325,18 +323,17 @@ Result<bool> Bench::run_case(const Case& c) {
       if (!packed) return packed.error();
       ours[l].push_back(std::move(*packed));
     }
-    variants.push_back({fmt::format("ours {}", layouts[l].name), [&, l](int i) {
-                          return kernel.launch(ours[l][static_cast<size_t>(i)], harness_->stream());
-                        }});
+    variants.push_back({fmt::format("ours {}", layouts[l].name),
+                        [&, l](int i) { return kernel.launch(ours[l][static_cast<size_t>(i)], harness_->stream()); }});
   }
   std::vector<Prototype> prototypes;
-  std::vector<std::vector<nvidia::ParamBuffer>> theirs;
+  std::vector<std::vector<Parameters>> theirs;
   for (const Code* code : {slot.plain.get(), slot.pingpong.get()}) {
     if (!code) continue;
     auto prototype = Prototype::load(context, *code->source, code->code);
     if (!prototype) return prototype.error();
     prototypes.push_back(std::move(*prototype));
-    std::vector<nvidia::ParamBuffer>& params = theirs.emplace_back();
+    std::vector<Parameters>& params = theirs.emplace_back();
     for (const Addresses& a : at) {
       auto bound = prototypes.back().bind_attention(a.q, a.k, a.v, a.out, a.lse, c.sequence, c.batch() * heads, scale);
       if (!bound) return bound.error();

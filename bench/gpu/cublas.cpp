@@ -58,7 +58,8 @@ Result<Cublas> Cublas::open(const std::string& path, nvidia::CuStream stream) {
   cublas.gemm_ = reinterpret_cast<GemmEx>(library.symbol("cublasGemmEx"));
   if (!create || !set_stream || !version || !cublas.gemm_) return fault(library.path + " lacks an entry point");
   if (const int status = create(&cublas.handle_)) return fault(fmt::format("cublasCreate gave {}", status));
-  if (const int status = set_stream(cublas.handle_, stream)) return fault(fmt::format("cublasSetStream gave {}", status));
+  if (const int status = set_stream(cublas.handle_, stream))
+    return fault(fmt::format("cublasSetStream gave {}", status));
   int number = 0;
   version(cublas.handle_, &number);
   // 130002 for 13.0.2, 120805 for 12.8.5.

@@ -148,8 +148,9 @@ Result<void> Bench::dry_run() const {
     const auto packed = pack(generated_->lowered, generated_->emitted.abi, call,
                              [](const nvidia::TensorMapSpec&, nvidia::CuTensorMap&) { return Result<void>(); });
     if (!packed) return packed.error();
-    fmt::print("dry run: {}: grid {}, {} bytes of parameters, the cubin declares {}\n", s.name(), packed->grid,
-               packed->params.bytes().size(), declared_parameter_bytes(code_.cubin, code_.entry));
+    TLXJIT_TRY(check_parameters(packed->params, declared_parameters(code_.cubin, code_.entry)));
+    fmt::print("dry run: {}: grid {}, {} parameters as the cubin declares them\n", s.name(), packed->grid,
+               packed->params.offsets().size());
   }
   return {};
 }
@@ -196,13 +197,14 @@ Result<std::vector<bf16>> Bench::result_of(const Variant& variant, const Shape& 
 /// False: a result is wrong.
 Result<bool> Bench::run_case(const Shape& s) {
   const size_t largest = std::max({s.a(), s.b(), s.d()});
-  const int sets = std::min(harness_->sets_for((s.a() + s.b() + s.d()) * 2, 16), static_cast<int>(pool_elements / largest));
+  const int sets =
+      std::min(harness_->sets_for((s.a() + s.b() + s.d()) * 2, 16), static_cast<int>(pool_elements / largest));
   struct Addresses {
     nvidia::CuDevicePtr a, b, d;
   };
   std::vector<Addresses> at;
   std::vector<Packed> ours;
-  std::vector<nvidia::ParamBuffer> theirs;
+  std::vector<Parameters> theirs;
   for (size_t i = 0; i < static_cast<size_t>(sets); ++i) {
     at.push_back({a_.address() + i * s.a() * 2, b_.address() + i * s.b() * 2, d_.address() + i * s.d() * 2});
     auto packed = ours_->bind(call_of(s, at[i].a, at[i].b, at[i].d));
@@ -216,9 +218,8 @@ Result<bool> Bench::run_case(const Shape& s) {
   std::vector<Variant> variants = {
       {"ours", [&](int i) { return ours_->launch(ours[static_cast<size_t>(i)], harness_->stream()); }}};
   if (prototype_)
-    variants.push_back({prototype_->name(), [&](int i) {
-                          return prototype_->launch(theirs[static_cast<size_t>(i)], harness_->stream());
-                        }});
+    variants.push_back({prototype_->name(),
+                        [&](int i) { return prototype_->launch(theirs[static_cast<size_t>(i)], harness_->stream()); }});
   if (cublas_)
     variants.push_back({cublas_->name(), [&](int i) {
                           const Addresses& x = at[static_cast<size_t>(i)];

@@ -25,17 +25,17 @@ Result<LoadedKernel> LoadedKernel::load(std::shared_ptr<const nvidia::Context> c
 Result<Packed> LoadedKernel::bind(Call call) const {
   call.workspace = workspace_.address();
   call.sms = context_->info().sm_count;
-  return pack(generated_.lowered, generated_.emitted.abi, call,
-              [&](const nvidia::TensorMapSpec& spec, nvidia::CuTensorMap& map) {
-                return nvidia::encode_tensor_map(context_->driver(), spec, map);
-              });
+  auto packed = pack(generated_.lowered, generated_.emitted.abi, call,
+                     [&](const nvidia::TensorMapSpec& spec, nvidia::CuTensorMap& map) {
+                       return nvidia::encode_tensor_map(context_->driver(), spec, map);
+                     });
+  if (packed) TLXJIT_TRY(check_parameters(packed->params, declared_parameters(code_.cubin, code_.entry)));
+  return packed;
 }
 
 Result<void> LoadedKernel::launch(const Packed& packed, nvidia::CuStream stream) const {
-  nvidia::LaunchShape shape;
-  shape.grid[0] = packed.grid;
-  shape.block[0] = static_cast<unsigned>(generated_.emitted.abi.threads);
-  return nvidia::launch(function_, shape, stream, packed.params.bytes());
+  return launch_kernel(function_, packed.grid, static_cast<unsigned>(generated_.emitted.abi.threads), stream,
+                       packed.params);
 }
 
 }  // namespace tlxjit::bench

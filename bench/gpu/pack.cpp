@@ -2,10 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "bench/gpu/pack.h"
 
-#include <elf.h>
 #include <fmt/format.h>
-
-#include <cstring>
 
 namespace tlxjit::bench {
 namespace {
@@ -56,7 +53,7 @@ Result<nvidia::TensorMapSpec> spec_of(const AbiMap& map, const AbiTensor& tensor
   return spec;
 }
 
-Result<void> push_scalar(nvidia::ParamBuffer& params, const AbiScalar& scalar, double value) {
+Result<void> push_scalar(Parameters& params, const AbiScalar& scalar, double value) {
   bool fits = false;
   switch (scalar.elem) {
     case Elem::f32: fits = params.push(static_cast<float>(value)); break;
@@ -85,8 +82,8 @@ Result<Packed> pack(const Module& lowered, const Abi& abi, const Call& call, con
     const TensorArgument* argument = find(call.tensors, tensor.name);
     if (!argument) return fault("the call has no tensor '" + tensor.name + "'");
     if (argument->strides.size() + 1 != tensor.extents.size())
-      return fault(fmt::format("tensor '{}' has {} axes, the call gives {} strides", tensor.name,
-                               tensor.extents.size(), argument->strides.size()));
+      return fault(fmt::format("tensor '{}' has {} axes, the call gives {} strides", tensor.name, tensor.extents.size(),
+                               argument->strides.size()));
     arguments.push_back(argument);
     std::vector<int64_t>& sizes = extents.emplace_back();
     for (const Value extent : tensor.extents) {
@@ -126,34 +123,6 @@ Result<Packed> pack(const Module& lowered, const Abi& abi, const Call& call, con
   if (*grid < 0 || *grid > INT32_MAX) return fault(fmt::format("a grid of {} programs", *grid));
   packed.grid = static_cast<unsigned>(*grid);
   return packed;
-}
-
-size_t declared_parameter_bytes(const std::vector<char>& cubin, const std::string& entry) {
-  constexpr unsigned char value16 = 0x03, param_bytes = 0x19;  // EIFMT_HVAL, EIATTR_CBANK_PARAM_SIZE
-  Elf64_Ehdr header;
-  if (cubin.size() < sizeof header) return 0;
-  std::memcpy(&header, cubin.data(), sizeof header);
-  const auto section = [&](size_t i) {
-    Elf64_Shdr s{};
-    const size_t at = header.e_shoff + i * sizeof s;
-    if (at + sizeof s <= cubin.size()) std::memcpy(&s, cubin.data() + at, sizeof s);
-    return s;
-  };
-  const Elf64_Shdr names = section(header.e_shstrndx);
-  for (size_t i = 0; i < header.e_shnum; ++i) {
-    const Elf64_Shdr s = section(i);
-    const size_t name_at = names.sh_offset + s.sh_name;
-    if (name_at >= cubin.size() || std::string(cubin.data() + name_at) != ".nv.info." + entry) continue;
-    if (s.sh_offset + s.sh_size > cubin.size()) return 0;
-    for (size_t at = s.sh_offset; at + 4 <= s.sh_offset + s.sh_size;) {
-      uint16_t size;
-      std::memcpy(&size, cubin.data() + at + 2, sizeof size);
-      const auto format = static_cast<unsigned char>(cubin[at]);
-      if (format == value16 && static_cast<unsigned char>(cubin[at + 1]) == param_bytes) return size;
-      at += format == 0x04 ? 4u + size : 4u;  // EIFMT_SVAL: so many bytes follow
-    }
-  }
-  return 0;
 }
 
 }  // namespace tlxjit::bench

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/nvidia/launch_p.h"
+#include "bench/gpu/parameters.h"
 #include "src/codegen/abi_p.h"
 
 namespace tlxjit::bench {
@@ -27,7 +27,7 @@ struct Call {
 };
 
 struct Packed {
-  nvidia::ParamBuffer params;
+  Parameters params;
   unsigned grid = 0;
 };
 
@@ -35,8 +35,5 @@ struct Packed {
 using Encode = std::function<Result<void>(const nvidia::TensorMapSpec&, nvidia::CuTensorMap&)>;
 
 Result<Packed> pack(const Module& lowered, const Abi& abi, const Call& call, const Encode& encode);
-
-/// The size of the kernel's parameters as its cubin declares it, 0 if it does not: what `pack` must amount to.
-size_t declared_parameter_bytes(const std::vector<char>& cubin, const std::string& entry);
 
 }  // namespace tlxjit::bench

@@ -21,7 +21,7 @@ Result<Prototype> Prototype::load(std::shared_ptr<const nvidia::Context> context
   return p;
 }
 
-Result<void> Prototype::push_map(nvidia::ParamBuffer& params, nvidia::CuDevicePtr base, int64_t rows, int64_t columns,
+Result<void> Prototype::push_map(Parameters& params, nvidia::CuDevicePtr base, int64_t rows, int64_t columns,
                                  int box_rows) const {
   nvidia::TensorMapSpec spec;
   spec.base = base;
@@ -36,9 +36,9 @@ Result<void> Prototype::push_map(nvidia::ParamBuffer& params, nvidia::CuDevicePt
   return {};
 }
 
-Result<nvidia::ParamBuffer> Prototype::bind_gemm(nvidia::CuDevicePtr a, nvidia::CuDevicePtr b, nvidia::CuDevicePtr c,
-                                                 int m, int n, int k) const {
-  nvidia::ParamBuffer params;
+Result<Parameters> Prototype::bind_gemm(nvidia::CuDevicePtr a, nvidia::CuDevicePtr b, nvidia::CuDevicePtr c, int m,
+                                        int n, int k) const {
+  Parameters params;
   TLXJIT_TRY(push_map(params, a, m, k, 128));
   TLXJIT_TRY(push_map(params, b, n, k, 256));
   TLXJIT_TRY(push_map(params, c, m, n, 64));
@@ -49,14 +49,14 @@ Result<nvidia::ParamBuffer> Prototype::bind_gemm(nvidia::CuDevicePtr a, nvidia::
   params.push(nvidia::CuDevicePtr{0});
   params.push(nvidia::CuDevicePtr{0});
   params.push(0u);
+  TLXJIT_TRY(check_parameters(params, declared_parameters(code_.cubin, code_.entry)));
   return params;
 }
 
-Result<nvidia::ParamBuffer> Prototype::bind_attention(nvidia::CuDevicePtr q, nvidia::CuDevicePtr k,
-                                                      nvidia::CuDevicePtr v, nvidia::CuDevicePtr out,
-                                                      nvidia::CuDevicePtr lse, int sequence, int heads,
-                                                      float scale) const {
-  nvidia::ParamBuffer params;
+Result<Parameters> Prototype::bind_attention(nvidia::CuDevicePtr q, nvidia::CuDevicePtr k, nvidia::CuDevicePtr v,
+                                             nvidia::CuDevicePtr out, nvidia::CuDevicePtr lse, int sequence, int heads,
+                                             float scale) const {
+  Parameters params;
   const int64_t rows = int64_t{sequence} * heads;
   TLXJIT_TRY(push_map(params, q, rows, 128, 128));
   TLXJIT_TRY(push_map(params, k, rows, 128, 128));
@@ -70,14 +70,12 @@ Result<nvidia::ParamBuffer> Prototype::bind_attention(nvidia::CuDevicePtr q, nvi
   params.push(nvidia::CuDevicePtr{0});
   params.push(nvidia::CuDevicePtr{0});
   params.push(0u);
+  TLXJIT_TRY(check_parameters(params, declared_parameters(code_.cubin, code_.entry)));
   return params;
 }
 
-Result<void> Prototype::launch(const nvidia::ParamBuffer& params, nvidia::CuStream stream) const {
-  nvidia::LaunchShape shape;
-  shape.grid[0] = static_cast<unsigned>(context_->info().sm_count);
-  shape.block[0] = 384;
-  return nvidia::launch(function_, shape, stream, params.bytes());
+Result<void> Prototype::launch(const Parameters& params, nvidia::CuStream stream) const {
+  return launch_kernel(function_, static_cast<unsigned>(context_->info().sm_count), 384, stream, params);
 }
 
 }  // namespace tlxjit::bench
