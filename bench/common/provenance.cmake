@@ -1,4 +1,4 @@
-# bench/common/provenance.cmake — writes OUTPUT, a header that says which commit of ROOT is built.
+# bench/common/provenance.cmake — writes OUTPUT, C++ macros that say which commit of ROOT is built.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 set(ENV{GIT_OPTIONAL_LOCKS} 0)
 function(git result)
@@ -21,7 +21,6 @@ else()
   set(dirty true)
 endif()
 set(text "// Written by bench/common/provenance.cmake.
-#pragma once
 #define TLXJIT_BENCH_COMMIT \"${commit}\"
 #define TLXJIT_BENCH_TREE \"${tree}\"
 #define TLXJIT_BENCH_DIRTY ${dirty}

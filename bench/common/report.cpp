@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "provenance_p.h"
+#include "provenance.inc"
 
 namespace tlxjit::bench {
 namespace {
