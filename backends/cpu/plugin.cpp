@@ -1,10 +1,11 @@
 // backends/cpu/plugin.cpp — the plug-in's one exported symbol.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <tlxjit_source_hash.h>  // made by the build
+
 #include <new>
 
 #include "backends/cpu/compile_p.h"
 #include "backends/cpu/executor_p.h"
-#include "tlxjit_source_hash.h"
 
 namespace {
 
