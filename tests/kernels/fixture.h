@@ -31,6 +31,9 @@ struct Where {
   bool fast() const { return std::string(device) != "cpu"; }
 };
 
+/// For names of tests that are the same in every run.
+inline void PrintTo(const Where& where, std::ostream* out) { *out << where.name; }
+
 inline EngineOptions engine_options() {
   EngineOptions options;
 #ifdef TLXJIT_TEST_PLUGIN

@@ -1,7 +1,7 @@
 // include/tlxjit/kernels/attention.h — attention forward, dense and jagged.
 //
 //     Kernel k = attention(attention_config(device.target(), {.head = 128, .causal = true, .jagged = true}));
-//     exe->launch(stream, {q, k, v, out, lse, offsets}, {scale});
+//     exe->launch(stream, {q, k, v, out, lse, offsets, scale});
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once

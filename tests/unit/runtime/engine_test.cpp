@@ -1,0 +1,140 @@
+// tests/unit/runtime/engine_test.cpp — devices, plug-ins that do not fit, compiles that are refused.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tests/unit/runtime/engine_fixture.h"
+
+namespace tlxjit::runtime_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST_F(EngineTest, TheCpuIsADevice) {
+  EXPECT_EQ(device.name(), "cpu");
+  EXPECT_EQ(device.target(), "cpu");
+  EXPECT_EQ(device.sms(), 2);
+  EXPECT_TRUE(device.can_launch());
+  EXPECT_THAT(device.description(), HasSubstr("2 threads"));
+  const auto devices = engine.devices();
+  ASSERT_FALSE(devices.empty());
+  EXPECT_EQ(devices.back().name(), "cpu");
+  EXPECT_TRUE(engine.best_device().ok());
+}
+
+TEST_F(EngineTest, UnknownDevices) {
+  for (const char* name : {"gpu", "cuda:", "cuda:x", "cuda:-1", ""}) {
+    auto none = engine.device(name);
+    ASSERT_FALSE(none) << name;
+    EXPECT_EQ(none.error().message, std::string("there is no device '") + name +
+                                        "'; names are cuda:0, cuda:1, … (sm_90a to compile only), cpu");
+  }
+}
+
+TEST(Engine, SaysWhyThereIsNoPlugin) {
+  EngineOptions o = options();
+  o.cpu_plugin = "/nonexistent/libtlxjit_cpu.so";
+  std::vector<std::string> log;
+  o.log = [&](std::string_view text) { log.emplace_back(text); };
+  const Engine engine(o);
+  auto none = engine.device("cpu");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, ErrorKind::environment);
+  EXPECT_EQ(none.error().code, ErrorCode::library_missing);
+  EXPECT_EQ(none.error().message, "the CPU plug-in /nonexistent/libtlxjit_cpu.so cannot be loaded");
+  EXPECT_THAT(none.error().log, HasSubstr("No such file"));
+  engine.devices();
+  EXPECT_THAT(log, ::testing::Contains(HasSubstr("/nonexistent/libtlxjit_cpu.so")));
+}
+
+TEST(Engine, RefusesAForeignPlugin) {
+  EngineOptions o = options();
+  o.cpu_plugin = TLXJIT_STALE_PLUGIN;
+  auto stale = Engine(o).device("cpu");
+  ASSERT_FALSE(stale);
+  EXPECT_THAT(stale.error().message,
+              HasSubstr("was built from other sources than this library; install both from one build"));
+  EXPECT_THAT(stale.error().log, HasSubstr("sources of the plug-in: other"));
+  o.cpu_plugin = TLXJIT_FOREIGN_LIBRARY;
+  auto foreign = Engine(o).device("cpu");
+  ASSERT_FALSE(foreign);
+  EXPECT_THAT(foreign.error().message, HasSubstr("is no CPU plug-in of tlxjit: it has no symbol tlxjit_backend_v1"));
+}
+
+TEST_F(EngineTest, AllFaultsOfAKernelAreListed) {
+  Kernel k{"bad"};
+  Index n = k.dim("N");
+  Tensor out = k.tensor<float>("out", {n});
+  k.task("main").body([&](Task& t) {
+    out.store({0}, t.full<float>({8}, 1.f) + t.full<float>({16}, 1.f));
+    out.store({0}, t.full<int32_t>({8}, 1));
+  });
+  auto exe = engine.compile(k, device);
+  ASSERT_FALSE(exe);
+  EXPECT_EQ(exe.error().kind, ErrorKind::user);
+  EXPECT_THAT(exe.error().location.file, HasSubstr("engine_test.cpp"));
+  EXPECT_THAT(exe.error().log, HasSubstr("\n")) << "two faults:\n" << exe.error().log;
+}
+
+TEST_F(EngineTest, TargetsOfACompile) {
+  CompileOptions o;
+  o.as = "sm_1";
+  auto none = engine.compile(gemm(gemm_config("cpu")), device, o);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message, "cpu cannot run code for 'sm_1'; CompileOptions::as is for the CPU");
+  o.as = "sm_90a";
+  auto exe = engine.compile(gemm(gemm_config("sm_90a")), device, o);
+  TLXJIT_MUST(exe);
+  EXPECT_EQ(exe->target(), "sm_90a");
+  EXPECT_EQ(exe->device().name(), "cpu");
+  EXPECT_THAT(exe->lowered_text(), StartsWith("tlx 1 lowered sm_90a\n"));
+  EXPECT_TRUE(exe->source().empty());
+  EXPECT_GT(exe->times().compile, 0);
+  EXPECT_GT(exe->resources().shared_bytes, 0);
+  // A lowered module compiles for its own target and for no other.
+  auto module = parse(exe->lowered_text());
+  TLXJIT_MUST(module);
+  EXPECT_TRUE(engine.compile(*module, device, o).ok());
+  auto other = engine.compile(*module, device);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().message, "the module is lowered for sm_90a, and is compiled for cpu");
+}
+
+TEST_F(EngineTest, Buffers) {
+  const Buffer buffer = *device.allocate(8);
+  EXPECT_EQ(buffer.size(), 8u);
+  TLXJIT_MUST(buffer.fill(0x5a));
+  std::vector<uint8_t> bytes(8);
+  TLXJIT_MUST(buffer.download(bytes));
+  EXPECT_THAT(bytes, ::testing::Each(0x5a));
+  const uint16_t word = 1;
+  EXPECT_EQ(message(buffer.upload(&word, 2, 7)), "a copy of 2 bytes at 7 does not fit a buffer of 8 bytes");
+  EXPECT_TRUE(device.allocate(0).ok());
+  EXPECT_TRUE(device.stream().ok());
+  auto huge = device.allocate(size_t{1} << 60);
+  ASSERT_FALSE(huge);
+  EXPECT_EQ(huge.error().code, ErrorCode::out_of_resources);
+}
+
+TEST(CompileOnly, MakesACubinAndAReport) {
+  EngineOptions o;  // with the environment: it names NVRTC
+  o.cpu_plugin = TLXJIT_TEST_PLUGIN;
+  const Engine engine(o);
+  const Device device = *engine.device("sm_90a");
+  EXPECT_FALSE(device.can_launch());
+  auto exe = engine.compile(gemm(gemm_config("sm_90a")), device);
+  if (!exe && exe.error().code == ErrorCode::library_missing) GTEST_SKIP() << to_string(exe.error());
+  TLXJIT_MUST(exe);
+  EXPECT_GT(exe->binary().size(), 1000u);
+  EXPECT_THAT(exe->source(), HasSubstr("__global__"));
+  EXPECT_GT(exe->report().registers, 0);
+  EXPECT_TRUE(exe->report().diagnostics.empty()) << exe->report().diagnostics[0];
+  EXPECT_EQ(exe->resources().tensor_maps, 3);
+  bf16 x[64];
+  const TensorArg none = tensor<bf16>(nullptr, {8, 0});
+  EXPECT_EQ(message(exe->launch({none, none, tensor<bf16>(x, {8, 8})})),
+            "`gemm` was compiled for sm_90a, which only compiles; take a device of Engine::devices()");
+  EXPECT_EQ(device.allocate(8).error().message, "sm_90a only compiles: it has no memory and no streams");
+}
+
+}  // namespace
+}  // namespace tlxjit::runtime_test

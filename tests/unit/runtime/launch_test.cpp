@@ -1,0 +1,115 @@
+// tests/unit/runtime/launch_test.cpp — empty launches, launches that allocate nothing, launches at once.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <thread>
+
+#include "tests/support/allocations.h"
+#include "tests/unit/runtime/engine_fixture.h"
+
+namespace tlxjit::runtime_test {
+namespace {
+
+using Launch = EngineTest;
+
+TEST_F(Launch, WithoutProgramsItDoesNothing) {
+  for (const char* as : {"", "sm_90a"}) {
+    const Executable exe = compile(gemm(gemm_config(*as ? as : "cpu")), as);
+    alignas(16) bf16 room[256];
+    const TensorArg none = tensor<bf16>(nullptr, {0, 16}), some = tensor<bf16>(room, {8, 16});
+    EXPECT_EQ(message(exe.launch({none, some, tensor<bf16>(nullptr, {0, 8})})), "success");
+    EXPECT_EQ(message(exe.launch({some, none, tensor<bf16>(nullptr, {8, 0})})), "success");
+    EXPECT_EQ(message(exe.launch({none, none, tensor<bf16>(nullptr, {0, 0})})), "success");
+  }
+}
+
+TEST_F(Launch, WithoutDepthItGivesZeros) {
+  for (const char* as : {"", "sm_90a"}) {
+    const Executable exe = compile(gemm(gemm_config(*as ? as : "cpu")), as);
+    alignas(16) bf16 d[64];
+    for (bf16& x : d) x = 7.f;
+    const TensorArg none = tensor<bf16>(nullptr, {8, 0});
+    EXPECT_EQ(message(exe.launch({none, none, tensor<bf16>(d, {8, 8})})), "success");
+    for (const bf16& x : d) EXPECT_EQ(float(x), 0.f);
+  }
+}
+
+TEST_F(Launch, EmptyBatchesOfAttention) {
+  for (const char* as : {"", "sm_90a"}) {
+    const Executable exe = compile(attention(attention_config(*as ? as : "cpu", {.head = 64, .jagged = true})), as);
+    int32_t zeros[3] = {};
+    for (int64_t batch : {0, 2}) {
+      const TensorArg none = tensor<bf16>(nullptr, {0, 2, 64});
+      EXPECT_EQ(message(exe.launch({none, none, none, none, tensor<float>(nullptr, {2, 0}),
+                                    tensor<int32_t>(zeros, {batch + 1}), 1.f})),
+                "success");
+    }
+    EXPECT_EQ(exe.resources().workspace_words > 0, true) << "a dynamic schedule counts in a workspace";
+  }
+}
+
+TEST(LaunchPath, AllocatesNothing) {
+  for (int threads : {1, 2}) {
+    const Engine engine(options(threads));
+    const Device device = *engine.device("cpu");
+    auto exe = engine.compile(attention(attention_config("cpu", {.head = 64, .jagged = true})), device);
+    TLXJIT_MUST(exe);
+    std::vector<bf16> x(200 * 64), out(200 * 64);
+    std::vector<float> lse(200);
+    const int32_t offsets[] = {0, 90, 200};
+    const auto launch = [&] {
+      const TensorArg t = tensor<bf16>(x.data(), {200, 1, 64});
+      return exe->launch({t, t, t, tensor<bf16>(out.data(), {200, 1, 64}), tensor<float>(lse.data(), {1, 200}),
+                          tensor<int32_t>(offsets, {3}), arg("scale", 1.f)});
+    };
+    for (int i = 0; i < 4; ++i) TLXJIT_MUST(launch());
+    const int before = allocations_so_far();
+    for (int i = 0; i < 10; ++i)
+      if (auto done = launch(); !done) FAIL() << to_string(done.error());
+    EXPECT_EQ(allocations_so_far() - before, 0) << "in ten launches with " << threads << " threads";
+  }
+}
+
+TEST_F(Launch, ThreadsShareAnExecutable) {
+  const Executable exe = compile(attention(attention_config("cpu", {.head = 64, .jagged = true})));
+  const auto run = [&](float value, std::vector<float>& lse) {
+    std::vector<bf16> x(150 * 64, bf16(value)), out(150 * 64);
+    lse.resize(150);
+    const int32_t offsets[] = {0, 50, 150};
+    const TensorArg t = tensor<bf16>(x.data(), {150, 1, 64});
+    for (int i = 0; i < 20; ++i) {
+      lse.assign(150, -1.f);
+      const auto done = exe.launch({t, t, t, tensor<bf16>(out.data(), {150, 1, 64}),
+                                    tensor<float>(lse.data(), {1, 150}), tensor<int32_t>(offsets, {3}), 1.f});
+      if (!done) ADD_FAILURE() << to_string(done.error());
+    }
+  };
+  std::vector<float> first, second;
+  std::thread other([&] { run(0.5f, first); });
+  run(0.25f, second);
+  other.join();
+  for (size_t i = 0; i < 150; ++i) {
+    const float keys = i < 50 ? 50.f : 100.f;
+    EXPECT_NEAR(first[i], 16 + std::log(keys), 1e-4);
+    EXPECT_NEAR(second[i], 4 + std::log(keys), 1e-4);
+  }
+}
+
+TEST(LaunchPath, OutlivesTheEngine) {
+  std::optional<Executable> exe;
+  std::optional<Buffer> d;
+  {
+    const Engine engine(options());
+    const Device device = *engine.device("cpu");
+    auto made = engine.compile(gemm(gemm_config("cpu")), device);
+    TLXJIT_MUST(made);
+    exe = *made;
+    d = *device.upload(std::vector<bf16>(64, bf16(7.f)));
+  }
+  const TensorArg none = tensor<bf16>(nullptr, {8, 0});
+  EXPECT_EQ(message(exe->launch({none, none, d->tensor<bf16>({8, 8})})), "success");
+  std::vector<bf16> result(64);
+  TLXJIT_MUST(d->download(result));
+  EXPECT_EQ(float(result[63]), 0.f);
+}
+
+}  // namespace
+}  // namespace tlxjit::runtime_test
