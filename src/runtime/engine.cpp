@@ -19,9 +19,12 @@ Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 
 std::vector<Device> Engine::devices() const {
-  std::vector<Device> devices;
-  for (auto& backend : registry_->open_all()) devices.push_back(Device(std::move(backend)));
-  return devices;
+  auto found = guarded(Stage::load, [&]() -> Result<std::vector<Device>> {
+    std::vector<Device> devices;
+    for (auto& backend : registry_->open_all()) devices.push_back(Device(std::move(backend)));
+    return devices;
+  });
+  return found ? std::move(*found) : std::vector<Device>();
 }
 
 Result<Device> Engine::device(std::string_view name) const {

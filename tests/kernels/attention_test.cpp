@@ -138,7 +138,7 @@ class Attention : public KernelTest {
   template <class T>
   void sweep(int head, bool causal, Elem elem = Elem::bf16) {
     const int64_t limit = GetParam().fast() ? 1200 : 300;
-    const int count = GetParam().fast() ? 12 : 4;
+    const int count = GetParam().fast() ? 12 : 8;
     const AttentionOptions d = options(head, causal, false, elem), j = options(head, causal, true, elem);
     auto dense_exe = compile(attention(attention_config(GetParam().target(), d)));
     TLXJIT_MUST(dense_exe);

@@ -52,7 +52,7 @@ TEST_P(Gemm, RandomBf16) {
   auto exe = compile(gemm(gemm_config(GetParam().target())));
   TLXJIT_MUST(exe);
   const int64_t limit = GetParam().fast() ? 1500 : 400;
-  cases(GetParam().fast() ? 40 : 10,
+  cases(GetParam().fast() ? 40 : 20,
         [&](Random& r) { check<bf16>(*exe, r.integer(1, limit), r.integer(1, limit), r.integer(0, limit), r); });
 }
 
@@ -62,14 +62,14 @@ TEST_P(Gemm, OtherTiles) {
   if (GetParam().tensor_maps()) c.bm = 64, c.replicas = 1;
   auto exe = compile(gemm(c));
   TLXJIT_MUST(exe);
-  cases(4, [&](Random& r) { check<bf16>(*exe, r.integer(1, 300), r.integer(1, 300), r.integer(1, 300), r); });
+  cases(6, [&](Random& r) { check<bf16>(*exe, r.integer(1, 300), r.integer(1, 300), r.integer(1, 300), r); });
 }
 
 TEST_P(Gemm, RandomF32) {
   if (GetParam().tensor_maps()) GTEST_SKIP() << "f32 products are for the CPU so far";
   auto exe = compile(gemm(gemm_config("cpu", Elem::f32)));
   TLXJIT_MUST(exe);
-  cases(8, [&](Random& r) { check<float>(*exe, r.integer(0, 300), r.integer(0, 300), r.integer(0, 300), r); });
+  cases(12, [&](Random& r) { check<float>(*exe, r.integer(0, 300), r.integer(0, 300), r.integer(0, 300), r); });
 }
 
 INSTANTIATE_TEST_SUITE_P(On, Gemm, places, place_name);

@@ -46,8 +46,8 @@ struct Parameter {
   std::string name;
   bool is_tensor = false;
   Elem elem = Elem::none;
-  std::vector<std::string> extents;  ///< of a tensor: a dim's name, a number, or an expression of them
-  std::string text() const;          ///< `a: bf16[M, K]`, `scale: f32`
+  std::vector<std::string> extents;     ///< of a tensor: a dim's name, a number, or an expression of them
+  TLXJIT_API std::string text() const;  ///< `a: bf16[M, K]`, `scale: f32`
 };
 
 /// What a program of a launch takes.
