@@ -96,11 +96,6 @@ struct CuLaunchConfig {
 };
 static_assert(sizeof(CuLaunchConfig) == 56 && offsetof(CuLaunchConfig, stream) == 32);
 
-// The tags of cuLaunchKernelEx's `extra` array.
-inline void* const cu_param_end = nullptr;
-inline void* const cu_param_buffer_pointer = reinterpret_cast<void*>(1);
-inline void* const cu_param_buffer_size = reinterpret_cast<void*>(2);
-
 // CUDA 12 asks for 64 bytes on the host, CUDA 13 for 128.
 struct alignas(128) CuTensorMap {
   uint64_t opaque[16] = {};

@@ -7,8 +7,7 @@
 TLXJIT_NAMESPACE_BEGIN
 namespace nvidia {
 
-Result<void> launch(const Function& function, const LaunchShape& shape, CuStream stream,
-                    std::span<const std::byte> params) {
+Result<void> launch(const Function& function, const LaunchShape& shape, CuStream stream, const ParamBuffer& params) {
   const auto& [grid, block, cluster, cooperative, overlap_previous] = shape;
   if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) return {};
 
@@ -47,12 +46,10 @@ Result<void> launch(const Function& function, const LaunchShape& shape, CuStream
   const Context& context = function.module->context();
   const CurrentContext current(context, Stage::launch);
   TLXJIT_TRY(current.status());
-  size_t size = params.size();
-  void* extra[] = {cu_param_buffer_pointer, const_cast<std::byte*>(params.data()), cu_param_buffer_size, &size,
-                   cu_param_end};
-  return context.driver().check(
-      context.driver().cuLaunchKernelEx(&config, function.handle, nullptr, size ? extra : nullptr), "cuLaunchKernelEx",
-      Stage::launch);
+  void* pointers[ParamBuffer::max_count];
+  for (size_t i = 0; i < params.count(); ++i) pointers[i] = const_cast<std::byte*>(params.at(i));
+  return context.driver().check(context.driver().cuLaunchKernelEx(&config, function.handle, pointers, nullptr),
+                                "cuLaunchKernelEx", Stage::launch);
 }
 
 }  // namespace nvidia

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstring>
-#include <span>
 #include <type_traits>
 
 #include "backends/nvidia/module_p.h"
@@ -32,23 +31,26 @@ struct TensorMapSpec {
   unsigned l2_promotion = 128;             ///< bytes: 0, 64, 128 or 256
 };
 
-/// Checks the spec and encodes it; a fault names the dimension. Needs no context.
+/// Checks the spec and encodes it; a fault names the dimension. The caller has a context current: encoding
+/// touches no device, yet the driver refuses it without one.
 Result<void> encode_tensor_map(const Driver& driver, const TensorMapSpec& spec, CuTensorMap& map);
 
 /// Puts another base address into an encoded map: a quarter of the price of encoding it.
 Result<void> replace_address(const Driver& driver, CuTensorMap& map, CuDevicePtr base);
 
-/// A kernel's parameters, packed as the ABI wants them: each at a multiple of its alignment.
+/// Copies of a kernel's parameters, in the order of its signature. The driver gets a pointer to each and places
+/// them itself: in cubins made by NVRTC 13 the first parameter need not stand at offset 0.
 class ParamBuffer {
  public:
-  static constexpr size_t capacity = 4096;
+  static constexpr size_t capacity = 4096;   ///< bytes
+  static constexpr size_t max_count = 128;  ///< parameters
 
   /// False when the buffer is full; the kernel must not be launched then.
   bool push(const void* value, size_t size, size_t alignment) {
     const size_t at = (size_ + alignment - 1) / alignment * alignment;
-    if (at + size > capacity) return false;
-    std::memset(bytes_ + size_, 0, at - size_);
+    if (at + size > capacity || count_ == max_count) return false;
     std::memcpy(bytes_ + at, value, size);
+    offsets_[count_++] = static_cast<uint16_t>(at);
     size_ = at + size;
     return true;
   }
@@ -59,12 +61,15 @@ class ParamBuffer {
   }
   /// A tensor map is declared `__align__(64)` in generated code, whatever the host's type says.
   bool push(const CuTensorMap& map) { return push(&map, sizeof map, 64); }
-  std::span<const std::byte> bytes() const { return {bytes_, size_}; }
-  void clear() { size_ = 0; }
+  size_t count() const { return count_; }
+  /// Parameter i; its size is known to the kernel.
+  const std::byte* at(size_t i) const { return bytes_ + offsets_[i]; }
 
  private:
   alignas(64) std::byte bytes_[capacity];
+  std::array<uint16_t, max_count> offsets_;
   size_t size_ = 0;
+  size_t count_ = 0;
 };
 
 struct LaunchShape {
@@ -76,8 +81,7 @@ struct LaunchShape {
 };
 
 /// Queues the kernel on `stream` with the shared memory it was prepared for.
-Result<void> launch(const Function& function, const LaunchShape& shape, CuStream stream,
-                    std::span<const std::byte> params);
+Result<void> launch(const Function& function, const LaunchShape& shape, CuStream stream, const ParamBuffer& params);
 
 }  // namespace nvidia
 TLXJIT_NAMESPACE_END

@@ -128,11 +128,11 @@ class NvidiaKernel final : public runtime::LoadedKernel {
     }
     if (!fits)
       return runtime::error_of(ErrorKind::user, Stage::launch, ErrorCode::out_of_resources,
-                               "the kernel has more than 4096 bytes of parameters: use fewer tensors");
+                               "the kernel has more than 128 parameters, or 4096 bytes of them: use fewer tensors");
     LaunchShape shape;
     shape.grid = {static_cast<unsigned>(call.grid), 1, 1};
     shape.block = {static_cast<unsigned>(abi_.threads), 1, 1};
-    return nvidia::launch(function_, shape, stream, params.bytes());
+    return nvidia::launch(function_, shape, stream, params);
   }
 
  private:

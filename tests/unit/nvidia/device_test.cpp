@@ -123,7 +123,7 @@ TEST_F(DeviceTest, LaunchesAndTimes) {
   shape.grid = {unsigned(values.size() + 255) / 256, 1, 1};
   const auto begin = create_event(context).value(), end = create_event(context).value();
   ASSERT_TRUE(record(begin, stream.get()).ok());
-  const auto launched = launch(function, shape, stream.get(), params.bytes());
+  const auto launched = launch(function, shape, stream.get(), params);
   ASSERT_TRUE(launched.ok()) << to_string(launched.error());
   ASSERT_TRUE(record(end, stream.get()).ok());
   const auto done = synchronize_for(*context, stream.get(), 5000);
@@ -148,7 +148,7 @@ TEST_F(DeviceTest, ClusterAndProgrammaticLaunch) {
   shape.cluster = {2, 1, 1};
   shape.overlap_previous = true;
   for (int i = 0; i < 2; ++i) {
-    const auto launched = launch(function, shape, stream.get(), params.bytes());
+    const auto launched = launch(function, shape, stream.get(), params);
     ASSERT_TRUE(launched.ok()) << to_string(launched.error());
     ASSERT_TRUE(synchronize(*context, stream.get()).ok());
   }
@@ -170,6 +170,7 @@ TEST_F(DeviceTest, TensorMapReadsABox) {
   spec.byte_strides = {columns * 4};
   spec.box = {32, 8};
   CuTensorMap map;
+  const CurrentContext current(*context);
   const auto encoded = encode_tensor_map(context->driver(), spec, map);
   ASSERT_TRUE(encoded.ok()) << to_string(encoded.error());
   constexpr int x = 16, y = 14;  // both ends outside: zeros
@@ -180,7 +181,7 @@ TEST_F(DeviceTest, TensorMapReadsABox) {
   params.push(y);
   LaunchShape shape;
   shape.block = {256, 1, 1};
-  const auto launched = launch(function, shape, stream.get(), params.bytes());
+  const auto launched = launch(function, shape, stream.get(), params);
   ASSERT_TRUE(launched.ok()) << to_string(launched.error());
   const auto done = synchronize_for(*context, stream.get(), 5000);
   ASSERT_TRUE(done) << to_string(done.error());
@@ -204,15 +205,21 @@ TEST_F(DeviceTest, WrapAroundStridesAreEncoded) {
   spec.box = {64, 64, 1, 1};
   spec.swizzle = 128;
   CuTensorMap map;
+  const CurrentContext current(*context);
   const auto encoded = encode_tensor_map(context->driver(), spec, map);
   EXPECT_TRUE(encoded.ok()) << to_string(encoded.error());
 }
 
+// The driver loads lazily: what is wrong with an image may show only when a function is asked for.
 TEST_F(DeviceTest, BadImageIsAnError) {
-  auto module = Module::load(context, std::vector<char>(256, 'x'));
-  ASSERT_FALSE(module);
-  EXPECT_EQ(module.error().code, ErrorCode::driver_failed);
-  EXPECT_EQ(module.error().stage, Stage::load);
+  std::vector<char> image(4096, 'x');
+  std::copy_n("\x7f"
+              "ELF",
+              4, image.begin());
+  auto module = Module::load(context, image);
+  const Error error = module ? (*module)->function("scale", 0).error() : module.error();
+  EXPECT_EQ(error.code, ErrorCode::driver_failed);
+  EXPECT_EQ(error.stage, Stage::load);
 }
 
 TEST_F(DeviceTest, EmptyBuffersWork) {
@@ -244,7 +251,7 @@ TEST_F(DeviceTest, LaunchIntoACapture) {
   CuGraphExec exec = nullptr;
   ASSERT_EQ(driver.cuStreamBeginCapture(stream.get(), cu_capture_mode_global), cu_success);
   EXPECT_TRUE(is_capturing(*context, stream.get()).value());
-  EXPECT_TRUE(launch(function, shape, stream.get(), params.bytes()).ok());
+  EXPECT_TRUE(launch(function, shape, stream.get(), params).ok());
   ASSERT_EQ(driver.cuStreamEndCapture(stream.get(), &graph), cu_success);
   ASSERT_EQ(driver.cuGraphInstantiateWithFlags(&exec, graph, 0), cu_success);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(driver.cuGraphLaunch(exec, stream.get()), cu_success);

@@ -26,6 +26,7 @@ struct FakeLog {
   int max_shared = -1;
   bool nonportable = false;
   int unloaded = 0, loaded_early = 0;
+  size_t expected_param_bytes = 0;  ///< of the first parameter, which a launch then records
   CuResult next = cu_success;  ///< what cuLibraryLoadData and cuLaunchKernelEx answer
 };
 
@@ -87,15 +88,15 @@ inline std::shared_ptr<Driver> fake_driver() {
     if (attribute == cu_function_nonportable_cluster_allowed) fake_log().nonportable = value != 0;
     return cu_success + 0;
   };
-  d->cuLaunchKernelEx = [](const CuLaunchConfig* config, CuFunction, void**, void** extra) {
+  d->cuLaunchKernelEx = [](const CuLaunchConfig* config, CuFunction, void** params, void**) {
     FakeLog& log = fake_log();
     ++log.launches;
     log.config = *config;
     log.attributes.assign(config->attributes, config->attributes + config->attribute_count);
     log.at_launch = log.stack.empty() ? nullptr : log.stack.back();
-    if (extra) {
-      const auto* bytes = static_cast<const char*>(extra[1]);
-      log.params.assign(bytes, bytes + *static_cast<size_t*>(extra[3]));
+    if (log.expected_param_bytes) {
+      const auto* bytes = static_cast<const char*>(params[0]);
+      log.params.assign(bytes, bytes + log.expected_param_bytes);
     }
     return log.next;
   };

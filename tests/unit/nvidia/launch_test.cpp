@@ -77,12 +77,12 @@ TEST_F(Launch, AllocatesNothing) {
   ParamBuffer params;
   bool ok = encode_tensor_map(*driver, spec, map).ok();
   ok = ok && params.push(map) && params.push(uint32_t{7});
-  ok = ok && launch(function, shape, nullptr, params.bytes()).ok();
+  ok = ok && launch(function, shape, nullptr, params).ok();
   EXPECT_EQ(allocations_so_far(), before);
   EXPECT_TRUE(ok);
 }
 
-TEST(Params, AlignmentOfTheKernelsAbi) {
+TEST(Params, KeepsEachAtItsAlignment) {
   CuTensorMap map;
   map.opaque[15] = 42;
   ParamBuffer params;
@@ -90,11 +90,12 @@ TEST(Params, AlignmentOfTheKernelsAbi) {
   EXPECT_TRUE(params.push(map));
   EXPECT_TRUE(params.push(uint32_t{9}));
   EXPECT_TRUE(params.push(uint64_t{11}));
-  ASSERT_EQ(params.bytes().size(), 64 + 128 + 8 + 8u);
+  ASSERT_EQ(params.count(), 4u);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(params.at(1)) % 64, 0u);
   uint64_t word = 0;
-  std::memcpy(&word, params.bytes().data() + 64 + 15 * 8, 8);
+  std::memcpy(&word, params.at(1) + 15 * 8, 8);
   EXPECT_EQ(word, 42u);
-  std::memcpy(&word, params.bytes().data() + 200, 8);
+  std::memcpy(&word, params.at(3), 8);
   EXPECT_EQ(word, 11u);
 }
 
@@ -105,8 +106,10 @@ TEST_F(Launch, ConfigReachesTheDriver) {
   shape.block = {384, 1, 1};
   shape.cluster = {2, 1, 1};
   shape.overlap_previous = true;
-  const uint32_t param = 5;
-  ASSERT_TRUE(launch(function, shape, reinterpret_cast<CuStream>(0x77), std::as_bytes(std::span(&param, 1))).ok());
+  ParamBuffer params;
+  params.push(uint32_t{5});
+  fake_log().expected_param_bytes = 4;
+  ASSERT_TRUE(launch(function, shape, reinterpret_cast<CuStream>(0x77), params).ok());
   const FakeLog& log = fake_log();
   EXPECT_EQ(log.at_launch, fake_context);
   EXPECT_EQ(log.config.grid_x, 132u);
@@ -126,7 +129,7 @@ TEST_F(Launch, EmptyGridIsNoLaunch) {
   const auto function = *module->function("gemm", 0);
   LaunchShape shape;
   shape.grid = {0, 1, 1};
-  EXPECT_TRUE(launch(function, shape, nullptr, {}).ok());
+  EXPECT_TRUE(launch(function, shape, nullptr, ParamBuffer()).ok());
   EXPECT_EQ(fake_log().launches, 0);
 }
 
@@ -135,7 +138,7 @@ TEST_F(Launch, GridMustBeMadeOfClusters) {
   LaunchShape shape;
   shape.grid = {131, 1, 1};
   shape.cluster = {2, 1, 1};
-  auto result = launch(function, shape, nullptr, {});
+  auto result = launch(function, shape, nullptr, ParamBuffer());
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(fake_log().launches, 0);
 }
@@ -145,9 +148,10 @@ TEST(Params, FullBufferRefuses) {
   std::vector<std::byte> big(ParamBuffer::capacity);
   EXPECT_TRUE(params.push(big.data(), big.size(), 1));
   EXPECT_FALSE(params.push(uint32_t{1}));
-  EXPECT_EQ(params.bytes().size(), ParamBuffer::capacity);
-  params.clear();
-  EXPECT_TRUE(params.push(uint32_t{1}));
+  EXPECT_EQ(params.count(), 1u);
+  ParamBuffer many;
+  for (size_t i = 0; i < ParamBuffer::max_count; ++i) EXPECT_TRUE(many.push(uint8_t{1}));
+  EXPECT_FALSE(many.push(uint8_t{1}));
 }
 
 }  // namespace
