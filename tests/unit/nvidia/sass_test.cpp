@@ -36,6 +36,16 @@ TEST(Sass, MnemonicsAsNvdisasmNamesThem) {
   EXPECT_EQ(sass_mnemonic({0x0000000000007992, 0x0005ec0000008000}), "MEMBAR.CTA");
   EXPECT_EQ(sass_mnemonic({0x0000000000007992, 0x004fec000000a000}), "MEMBAR.GPU");
   EXPECT_EQ(sass_mnemonic({0x0000000000007992, 0x010fec000000b000}), "MEMBAR.SYS");
+  EXPECT_EQ(sass_mnemonic({0x0000001159597c23, 0x100fe2000800080a}), "FFMA");       // R89, R89, UR17, -R10
+  EXPECT_EQ(sass_mnemonic({0x00000011070a7c20, 0x000fe20008400000}), "FMUL");       // R10, R7, UR17
+  EXPECT_EQ(sass_mnemonic({0x0000002700007c13, 0x000fe20008000000}), "IABS");       // R0, UR39
+  EXPECT_EQ(sass_mnemonic({0x0000000405107246, 0x004fe20003800110}), "VIADDMNMX");  // R16, R5, R4, R16, PT
+  EXPECT_EQ(sass_mnemonic({0x0000000f00107248, 0x000fe20003fe0000}), "VIMNMX");     // .U32 R16, R0, R15, PT
+  EXPECT_EQ(sass_mnemonic({0x01800c0802007388, 0x0003e20000000800}), "STS");        // [R2+0x1800c], R8
+  EXPECT_EQ(sass_mnemonic({0xfffffe801c1c74a4, 0x000fd8000f8e0209}), "UIMAD");      // UR28, UR28, UR9, -0x180
+  EXPECT_EQ(sass_mnemonic({0x000000000000789c, 0x000fd60003f0e870}), "UPLOP3");
+  EXPECT_EQ(sass_mnemonic({0x0000000000007946, 0x000fea0003800000}), "YIELD");
+  EXPECT_EQ(sass_mnemonic({0x0000000000007948, 0x000fea0003800000}), "WARPSYNC");
   EXPECT_EQ(sass_mnemonic({0xfff, 0}), "OP_0xfff");
 }
 
