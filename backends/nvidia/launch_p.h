@@ -42,7 +42,7 @@ Result<void> replace_address(const Driver& driver, CuTensorMap& map, CuDevicePtr
 /// them itself: in cubins made by NVRTC 13 the first parameter need not stand at offset 0.
 class ParamBuffer {
  public:
-  static constexpr size_t capacity = 4096;   ///< bytes
+  static constexpr size_t capacity = 4096;  ///< bytes
   static constexpr size_t max_count = 128;  ///< parameters
 
   /// False when the buffer is full; the kernel must not be launched then.

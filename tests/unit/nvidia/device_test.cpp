@@ -213,9 +213,10 @@ TEST_F(DeviceTest, WrapAroundStridesAreEncoded) {
 // The driver loads lazily: what is wrong with an image may show only when a function is asked for.
 TEST_F(DeviceTest, BadImageIsAnError) {
   std::vector<char> image(4096, 'x');
-  std::copy_n("\x7f"
-              "ELF",
-              4, image.begin());
+  std::copy_n(
+      "\x7f"
+      "ELF",
+      4, image.begin());
   auto module = Module::load(context, image);
   const Error error = module ? (*module)->function("scale", 0).error() : module.error();
   EXPECT_EQ(error.code, ErrorCode::driver_failed);

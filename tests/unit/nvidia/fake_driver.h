@@ -27,7 +27,7 @@ struct FakeLog {
   bool nonportable = false;
   int unloaded = 0, loaded_early = 0;
   size_t expected_param_bytes = 0;  ///< of the first parameter, which a launch then records
-  CuResult next = cu_success;  ///< what cuLibraryLoadData and cuLaunchKernelEx answer
+  CuResult next = cu_success;       ///< what cuLibraryLoadData and cuLaunchKernelEx answer
 };
 
 inline FakeLog& fake_log() {
