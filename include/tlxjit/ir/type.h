@@ -47,7 +47,7 @@ inline bool is_unsigned_int(Elem e) { return e >= Elem::u8 && e <= Elem::u64; }
 inline bool is_int(Elem e) { return is_signed_int(e) || is_unsigned_int(e); }
 
 /// Extents of a tile, buffer or view: rank 0 to 5, each extent at least 1.
-struct Shape {
+struct TLXJIT_API Shape {
   static constexpr int max_rank = 5;
   uint8_t rank = 0;
   std::array<int64_t, max_rank> dim{};
