@@ -147,6 +147,12 @@ Result<void> CallPlan::check_map(size_t index, const TensorArg& t) const {
     if (axis == plan.ragged && (t.dims[a] > (int64_t{1} << 30) || t.strides[a] * size >= (int64_t{1} << 34)))
       return fault(index, "has more than 2^30 rows, or rows of 2^34 bytes, in the jagged dimension: split the call");
   }
+  // Seen on an H200: loads end exactly at the extent, stores at the next multiple of 16 bytes.
+  const int64_t row = t.dims[static_cast<size_t>(t.rank - 1)] * size;
+  if (plan.stored && row % 16 != 0)
+    return fault(index, "has rows of " + number(row) +
+                            " bytes; the copies of this target store multiples of 16 and would write past their end: "
+                            "pad the innermost extent");
   return {};
 }
 

@@ -93,6 +93,7 @@ Result<CallPlan> CallPlan::make(const Module& module, const Abi& abi) {
                         "` is the extent of no tensor, so a call cannot bind it; make it a scalar parameter");
   for (const AbiMap& map : abi.maps) {
     plan.tensors_[map.tensor].mapped = true;
+    plan.tensors_[map.tensor].stored |= map.store;
     if (map.ragged >= 0) plan.tensors_[map.tensor].ragged = map.ragged;
   }
   for (const AbiScalar& scalar : abi.scalars) plan.parameters_.push_back({scalar.name, false, scalar.elem, {}});

@@ -45,6 +45,7 @@ class CallPlan {
     Elem elem = Elem::none;
     std::vector<Extent> extents;
     bool mapped = false;  // copied by tensor maps
+    bool stored = false;  // written by one
     int ragged = -1;      // an axis with a moving bound
   };
   struct DimPlan {

@@ -119,7 +119,8 @@ class CpuDevice final : public DeviceBackend {
 
   Result<void*> allocate(size_t bytes) override {
     constexpr size_t alignment = 256;
-    if (void* memory = std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment)) return memory;
+    const size_t rounded = (bytes + alignment) / alignment * alignment;
+    if (void* memory = rounded > bytes ? std::aligned_alloc(alignment, rounded) : nullptr) return memory;
     return error_of(ErrorKind::environment, Stage::run, ErrorCode::out_of_resources,
                     "no memory for a buffer of " + std::to_string(bytes) + " bytes");
   }

@@ -110,9 +110,11 @@ TEST_F(EngineTest, Buffers) {
   EXPECT_EQ(message(buffer.upload(&word, 2, 7)), "a copy of 2 bytes at 7 does not fit a buffer of 8 bytes");
   EXPECT_TRUE(device.allocate(0).ok());
   EXPECT_TRUE(device.stream().ok());
-  auto huge = device.allocate(size_t{1} << 60);
-  ASSERT_FALSE(huge);
-  EXPECT_EQ(huge.error().code, ErrorCode::out_of_resources);
+  for (size_t bytes : {size_t{1} << 60, SIZE_MAX - 100, SIZE_MAX}) {
+    auto huge = device.allocate(bytes);
+    ASSERT_FALSE(huge);
+    EXPECT_EQ(huge.error().code, ErrorCode::out_of_resources);
+  }
 }
 
 TEST(CompileOnly, MakesACubinAndAReport) {

@@ -94,6 +94,10 @@ TEST_F(Signature, TensorMapsWantSixteenBytes) {
   EXPECT_EQ(message(exe.launch({m, tensor<bf16>(room, {12, 16}), tensor<bf16>(room + 1024, {8, 12})})),
             "argument `d` has a stride of 24 bytes in dimension 0, no multiple of 16, which the copies of this target "
             "need: pad the rows");
+  EXPECT_EQ(
+      message(exe.launch({m, tensor<bf16>(room, {12, 16}), tensor<bf16>(room + 1024, {8, 12}).with_strides({16, 1})})),
+      "argument `d` has rows of 24 bytes; the copies of this target store multiples of 16 and would write past "
+      "their end: pad the innermost extent");
   EXPECT_EQ(message(exe.launch({m.with_strides({-16, 1}), m, tensor<bf16>(room + 1024, {8, 8})})),
             "argument `a` has stride -16 in dimension 0; the copies of this target need 0 to 2^34 - 1: copy the tensor "
             "to a packed one");
