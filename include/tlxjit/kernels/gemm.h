@@ -32,7 +32,8 @@ struct GemmConfig {
 TLXJIT_API GemmConfig gemm_config(std::string_view target, Elem elem = Elem::bf16);
 
 /// D[M,N] = A[M,K] · B[N,K]ᵀ with sums in f32, rounded once on store. Any M, N, K ≥ 0; K = 0 gives zeros.
-/// A, B and D have unit inner stride; on NVIDIA rows begin at multiples of 16 bytes (checked at launch).
+/// A, B and D have unit inner stride. On Hopper, checked at launch: rows of all three begin at multiples of 16
+/// bytes, and rows of D end at one (N a multiple of 8 for 16-bit elements).
 /// Structure: one producer fills a ring of K slices, `replicas` consumers sum bm / replicas rows each;
 /// persistent programs walk the tiles in groups of rows.
 TLXJIT_API Kernel gemm(const GemmConfig& config);
