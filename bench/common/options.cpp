@@ -23,7 +23,7 @@ std::string environment(const char* name) {
                "  --case TEXT          only cases whose name has TEXT in it\n"
                "  --rounds N           rounds of a measurement (7)\n"
                "  --quick              three rounds\n"
-               "  --dry-run            generates, compiles and packs parameters; needs no device\n"
+               "  --dry-run            compiles the kernels and checks the arguments of the cases; needs no device\n"
                "  --dump FOLDER        keeps generated sources and cubins\n",
                program, summary);
   std::exit(status);

@@ -81,14 +81,15 @@ bool Report::write(const Options& options) const {
   return false;
 }
 
-std::string code_hash(std::string_view source, std::string_view attributes) {
+std::string code_hash(std::string_view source, const Resources& resources) {
   uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
   const auto mix = [&](std::string_view text) {
     for (const unsigned char c : text) hash = (hash ^ c) * 0x100000001b3u;
     hash = (hash ^ 0xff) * 0x100000001b3u;
   };
   mix(source);
-  mix(attributes);
+  mix(fmt::format("threads={} shared={} workspace={}", resources.threads, resources.shared_bytes,
+                  resources.workspace_words));
   return fmt::format("{:016x}", hash);
 }
 

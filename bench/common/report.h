@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/common/options.h"
+#include "tlxjit/runtime/executable.h"
 
 namespace tlxjit::bench {
 
@@ -38,7 +39,7 @@ struct Report {
 };
 
 /// Hash of a kernel's source and launch attributes, 16 hexadecimal digits.
-std::string code_hash(std::string_view source, std::string_view attributes);
+std::string code_hash(std::string_view source, const Resources& resources);
 
 /// `NVIDIA H200` → `h200`, `Intel(R) Xeon(R) Processor` → `intel-xeon`.
 std::string slug(std::string_view device);

@@ -6,10 +6,11 @@
 #include <cmath>
 #include <future>
 #include <optional>
+#include <utility>
 
+#include "bench/common/code.h"
 #include "bench/gpu/data.h"
 #include "bench/gpu/harness.h"
-#include "bench/gpu/loaded_kernel.h"
 #include "bench/gpu/prototype.h"
 #include "tlxjit/kernels/attention.h"
 
@@ -55,28 +56,22 @@ Layout token_major(const Case& c) {
 }
 
 struct Addresses {
-  nvidia::CuDevicePtr q, k, v, out, lse;
+  void *q, *k, *v, *out, *lse;
 };
 
-Call call_of(const Case& c, const Layout& l, const Addresses& at) {
-  Call call;
-  const std::vector<int64_t> strides = {l.b, l.s, l.h};
-  call.tensors = {{"q", {at.q, strides}},
-                  {"k", {at.k, strides}},
-                  {"v", {at.v, strides}},
-                  {"out", {at.out, strides}},
-                  {"lse", {at.lse, {int64_t{heads} * c.sequence, c.sequence}}}};
-  call.dims = {{"B", c.batch()}, {"S", c.sequence}, {"H", heads}};
-  call.scalars = {{"scale", scale}};
-  return call;
+Result<void> launch(const Executable& ours, const Stream& stream, const Case& c, const Layout& l, const Addresses& at) {
+  const auto rows = [&](void* data) {
+    return tensor<bf16>(data, {c.batch(), c.sequence, heads, head_size}).with_strides({l.b, l.s, l.h, 1});
+  };
+  return ours.launch(stream, {rows(at.q), rows(at.k), rows(at.v), rows(at.out),
+                              tensor<float>(at.lse, {c.batch(), heads, c.sequence}), scale});
 }
 
-/// A compiled kernel of either side.
-struct Code {
-  std::optional<Generated> generated;
-  std::optional<PrototypeSource> source;
-  std::future<Result<CompiledCode>> pending;
-  CompiledCode code;
+/// A prototype before it is loaded.
+struct Peer {
+  PrototypeSource source;
+  std::future<Result<Code>> pending;
+  Code code;
 };
 
 struct Output {
@@ -141,127 +136,119 @@ class Bench {
   };
   struct Slot {
     Key key;
-    std::unique_ptr<Code> ours, plain, pingpong;  ///< the prototype without and with ping-pong barriers
+    std::future<Result<Executable>> pending;
+    std::optional<Executable> ours;
+    std::vector<Peer> peers;  ///< the prototype without and with ping-pong barriers
   };
 
   Result<void> make();
-  Result<void> finish(Code& code, const std::string& name);
-  void show(const Slot& slot) const;
+  Result<void> finish(Slot& slot, bool show);
   Result<void> dry_run() const;
   Result<void> open();
   Result<bool> run_case(const Case& c);
   Result<Output> output_of(const Variant& variant);
   /// The full kernels do not depend on the length.
   static Key key_of(const Case& c) { return {c.causal, c.causal ? c.sequence : 0}; }
-  Slot& slot_of(const Case& c) {
-    return *std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.key == key_of(c); });
+  const Slot* slot_of(const Case& c) const {
+    const auto at = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.key == key_of(c); });
+    return at == slots_.end() ? nullptr : &*at;
   }
 
   Options options_;
   Report report_;
   NormalData data_;
+  Engine engine_;
   std::vector<Slot> slots_;
   std::unique_ptr<Harness> harness_;
-  nvidia::DeviceBuffer q_, k_, v_, out_, lse_;
+  Buffer q_, k_, v_, out_, lse_;
 };
 
-/// Sources and cubins of every case, compiled side by side.
+/// The kernels of every case, side by side.
 Result<void> Bench::make() {
-  auto found = open_nvrtc();
-  if (!found) return found.error();
-  const std::shared_ptr<nvidia::Nvrtc> nvrtc = *found;
-  report_.compiler = nvrtc->identity();
-  const auto start = [&](const std::string& source, const std::string& entry) {
-    return std::async(std::launch::async, [=] { return compile_source(*nvrtc, source, entry); });
-  };
+  const auto nvrtc = open_nvrtc();
+  if (!nvrtc) return nvrtc.error();
+  report_.compiler = (*nvrtc)->identity();
+  const auto device = open_device(engine_, options_);
+  if (!device) return device.error();
   for (const Case& c : cases()) {
-    if (!options_.wants(c.name())) continue;
-    if (std::any_of(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.key == key_of(c); })) continue;
-    Slot slot{key_of(c), std::make_unique<Code>(), nullptr, nullptr};
-    auto generated = generate([&] { return attention(attention_config("sm_90a", {.causal = c.causal}, c.sequence)); });
-    if (!generated) return generated.error();
-    slot.ours->generated.emplace(std::move(*generated));
-    const auto& emitted = slot.ours->generated->emitted;
-    slot.ours->pending = start(emitted.source, emitted.entry);
+    if (!options_.wants(c.name()) || slot_of(c)) continue;
+    Slot slot;
+    slot.key = key_of(c);
+    slot.pending = std::async(std::launch::async, [this, c, device = *device] {
+      return engine_.compile(attention(attention_config(device.target(), {.causal = c.causal}, c.sequence)), device);
+    });
     for (const bool pingpong : {false, true}) {
       if (options_.prototypes.empty()) break;
       auto source = prototype_source(options_.prototypes, "fa", attention_macros(c.causal, pingpong, c.sequence));
       if (!source) return source.error();
-      auto& code = pingpong ? slot.pingpong : slot.plain;
-      code = std::make_unique<Code>();
-      code->pending = start(source->source, source->entry);
-      code->source = std::move(*source);
+      Peer peer{std::move(*source), {}, {}};
+      peer.pending =
+          std::async(std::launch::async, [nvrtc = *nvrtc, text = peer.source.source, name = peer.source.entry] {
+            return compile_source(*nvrtc, text, name);
+          });
+      slot.peers.push_back(std::move(peer));
     }
     slots_.push_back(std::move(slot));
   }
-  for (Slot& slot : slots_) {
-    const std::string name =
-        fmt::format("attention-{}-{}k", slot.key.causal ? "causal" : "full", slot.key.sequence / 1024);
-    TLXJIT_TRY(finish(*slot.ours, name));
-    if (slot.plain) TLXJIT_TRY(finish(*slot.plain, name + "-prototype"));
-    if (slot.pingpong) TLXJIT_TRY(finish(*slot.pingpong, name + "-prototype-pp"));
-  }
   // The causal kernels differ in one constant: one of each kind says it all.
-  for (const bool causal : {false, true})
-    for (const Slot& slot : slots_)
-      if (slot.key.causal == causal) {
-        show(slot);
-        break;
-      }
+  bool shown[2] = {};
+  for (Slot& slot : slots_) TLXJIT_TRY(finish(slot, !std::exchange(shown[slot.key.causal], true)));
   return {};
 }
 
-Result<void> Bench::finish(Code& code, const std::string& name) {
-  auto made = code.pending.get();
-  if (!made) return made.error();
-  code.code = std::move(*made);
-  dump(options_.dump, name, code.generated ? code.generated->emitted.source : code.source->source, code.code);
-  return {};
-}
-
-void Bench::show(const Slot& slot) const {
-  fmt::print("{}\n", slot.key.causal ? "causal" : "full");
-  std::vector<CodeColumn> columns = {{"ours", &slot.ours->code}};
-  if (slot.plain) columns.push_back({"prototype", &slot.plain->code});
-  if (slot.pingpong) columns.push_back({"prototype PP=1", &slot.pingpong->code});
+Result<void> Bench::finish(Slot& slot, bool show) {
+  auto ours = slot.pending.get();
+  if (!ours) return ours.error();
+  slot.ours = std::move(*ours);
+  const auto code = code_of(*slot.ours);
+  if (!code) return code.error();
+  const std::string kind = slot.key.causal ? "causal" : "full";
+  const std::string name = fmt::format("attention-{}-{}k", kind, slot.key.sequence / 1024);
+  dump(options_.dump, name, *code);
+  std::vector<CodeColumn> columns = {{"ours", &*code}};
+  for (Peer& peer : slot.peers) {
+    auto made = peer.pending.get();
+    if (!made) return made.error();
+    peer.code = std::move(*made);
+    const char* suffix = &peer == &slot.peers[0] ? "" : " PP=1";
+    columns.push_back({fmt::format("prototype{}", suffix), &peer.code});
+    dump(options_.dump, name + (*suffix ? "-prototype-pp" : "-prototype"), peer.code);
+  }
+  if (!show) return {};
+  fmt::print("{}\n", kind);
   print_code(columns);
+  return {};
 }
 
-/// Packs every case as for one H200 and compares with what the cubin declares.
+/// Has the runtime check every case's arguments.
 Result<void> Bench::dry_run() const {
   for (const Case& c : cases()) {
+    if (!options_.wants(c.name())) continue;
+    const Executable& ours = *slot_of(c)->ours;
+    const Addresses at = {fake_address(1), fake_address(2), fake_address(3), fake_address(4), fake_address(5)};
     for (const Layout& l : {head_major(c), token_major(c)}) {
-      const auto slot = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.key == key_of(c); });
-      if (slot == slots_.end()) continue;
-      Call call = call_of(c, l, {0x10000000, 0x20000000, 0x30000000, 0x40000000, 0x50000000});
-      call.sms = 132;
-      call.workspace = 0x60000000;
-      const Generated& made = *slot->ours->generated;
-      const auto packed = pack(made.lowered, made.emitted.abi, call,
-                               [](const nvidia::TensorMapSpec&, nvidia::CuTensorMap&) { return Result<void>(); });
-      if (!packed) return packed.error();
-      const CompiledCode& code = slot->ours->code;
-      TLXJIT_TRY(check_parameters(packed->params, declared_parameters(code.cubin, code.entry)));
-      fmt::print("dry run: {} {}: grid {}, {} parameters as the cubin declares them\n", c.name(), l.name, packed->grid,
-                 packed->params.offsets().size());
+      TLXJIT_TRY(dry_launch(launch(ours, Stream(), c, l, at)));
+      fmt::print("dry run: {} {}: the arguments fit\n", c.name(), l.name);
     }
   }
   return {};
 }
 
 Result<void> Bench::open() {
-  auto harness = Harness::open(options_);
+  if (slots_.empty()) return {};
+  const Device& device = slots_[0].ours->device();
+  auto harness = Harness::open(options_, device);
   if (!harness) return harness.error();
   harness_ = std::move(*harness);
   harness_->describe(report_);
   if (options_.prototypes.empty()) fmt::print("no prototypes (--prototypes FOLDER): no peer and no rows\n");
-  const auto allocate = [&](nvidia::DeviceBuffer& buffer, size_t bytes) -> Result<void> {
-    auto made = nvidia::DeviceBuffer::allocate(harness_->context(), bytes);
+  const auto allocate = [&](Buffer& buffer, size_t bytes) -> Result<void> {
+    auto made = device.allocate(bytes);
     if (!made) return made.error();
     buffer = std::move(*made);
     return {};
   };
-  for (nvidia::DeviceBuffer* buffer : {&q_, &k_, &v_, &out_}) TLXJIT_TRY(allocate(*buffer, sets * elements * 2));
+  for (Buffer* buffer : {&q_, &k_, &v_, &out_}) TLXJIT_TRY(allocate(*buffer, sets * elements * 2));
   TLXJIT_TRY(allocate(lse_, size_t{sets} * tokens * heads * 4));
   TLXJIT_TRY(data_.upload(q_, seed_q));
   TLXJIT_TRY(data_.upload(k_, seed_k));
@@ -270,12 +257,12 @@ Result<void> Bench::open() {
 
 /// What a variant computes into buffers full of NaN.
 Result<Output> Bench::output_of(const Variant& variant) {
-  TLXJIT_TRY(out_.fill(0xff, harness_->stream()));
-  TLXJIT_TRY(lse_.fill(0xff, harness_->stream()));
+  TLXJIT_TRY(out_.fill(0xff));
+  TLXJIT_TRY(lse_.fill(0xff));
   TLXJIT_TRY(harness_->once(variant));
   Output o{std::vector<bf16>(elements), std::vector<float>(size_t{tokens} * heads)};
-  TLXJIT_TRY(out_.download(std::as_writable_bytes(std::span(o.out)), 0, harness_->stream()));
-  TLXJIT_TRY(lse_.download(std::as_writable_bytes(std::span(o.lse)), 0, harness_->stream()));
+  TLXJIT_TRY(out_.download(o.out));
+  TLXJIT_TRY(lse_.download(o.lse));
   return o;
 }
 
@@ -303,47 +290,33 @@ std::string compare(const Output& ours, const Output& peer, bool& good) {
 
 /// False: a result is wrong.
 Result<bool> Bench::run_case(const Case& c) {
-  Slot& slot = slot_of(c);
-  const auto context = harness_->context();
-  Generated copy{slot.ours->generated->lowered.clone(), slot.ours->generated->emitted, slot.ours->generated->code};
-  auto loaded = LoadedKernel::load(context, std::move(copy), slot.ours->code);
-  if (!loaded) return loaded.error();
-  const LoadedKernel& kernel = *loaded;
-
+  const Slot& slot = *slot_of(c);
+  const Executable& ours = *slot.ours;
   std::vector<Addresses> at;
-  for (size_t i = 0; i < sets; ++i)
-    at.push_back({q_.address() + i * elements * 2, k_.address() + i * elements * 2, v_.address() + i * elements * 2,
-                  out_.address() + i * elements * 2, lse_.address() + i * tokens * heads * 4});
+  for (size_t i = 0; i < sets; ++i) {
+    const size_t offset = i * elements * 2;
+    at.push_back({address_in(q_, offset), address_in(k_, offset), address_in(v_, offset), address_in(out_, offset),
+                  address_in(lse_, i * tokens * heads * 4)});
+  }
   const Layout layouts[] = {head_major(c), token_major(c)};
-  std::vector<std::vector<Packed>> ours(2);
   std::vector<Variant> variants;
-  for (size_t l = 0; l < 2; ++l) {
+  for (const Layout& l : layouts)
+    variants.push_back({fmt::format("ours {}", l.name),
+                        [&](int i) { return launch(ours, harness_->stream(), c, l, at[static_cast<size_t>(i)]); }});
+  for (const Peer& peer : slot.peers) {
+    auto loaded = Prototype::load(harness_->context(), peer.source, peer.code.cubin);
+    if (!loaded) return loaded.error();
+    const auto prototype = std::make_shared<Prototype>(std::move(*loaded));
+    std::vector<nvidia::ParamBuffer> params;
     for (const Addresses& a : at) {
-      auto packed = kernel.bind(call_of(c, layouts[l], a));
-      if (!packed) return packed.error();
-      ours[l].push_back(std::move(*packed));
-    }
-    variants.push_back({fmt::format("ours {}", layouts[l].name),
-                        [&, l](int i) { return kernel.launch(ours[l][static_cast<size_t>(i)], harness_->stream()); }});
-  }
-  std::vector<Prototype> prototypes;
-  std::vector<std::vector<Parameters>> theirs;
-  for (const Code* code : {slot.plain.get(), slot.pingpong.get()}) {
-    if (!code) continue;
-    auto prototype = Prototype::load(context, *code->source, code->code);
-    if (!prototype) return prototype.error();
-    prototypes.push_back(std::move(*prototype));
-    std::vector<Parameters>& params = theirs.emplace_back();
-    for (const Addresses& a : at) {
-      auto bound = prototypes.back().bind_attention(a.q, a.k, a.v, a.out, a.lse, c.sequence, c.batch() * heads, scale);
+      auto bound = prototype->bind_attention(a.q, a.k, a.v, a.out, a.lse, c.sequence, c.batch() * heads, scale);
       if (!bound) return bound.error();
-      params.push_back(std::move(*bound));
+      params.push_back(*bound);
     }
-  }
-  for (size_t p = 0; p < prototypes.size(); ++p)
-    variants.push_back({prototypes[p].name(), [&, p](int i) {
-                          return prototypes[p].launch(theirs[p][static_cast<size_t>(i)], harness_->stream());
+    variants.push_back({prototype->name(), [this, prototype, params = std::move(params)](int i) {
+                          return prototype->launch(params[static_cast<size_t>(i)], harness_->native_stream());
                         }});
+  }
 
   bool good = true;
   std::string check;
@@ -372,9 +345,10 @@ Result<bool> Bench::run_case(const Case& c) {
     spread = std::max(spread, (*times)[v].spread);
     fmt::print("{}{} {:.1f}", v ? " | " : "", variants[v].name, tflops[v]);
   }
+  const std::string hash = code_hash(ours.source(), ours.resources());
   const auto row = [&](const std::string& name, size_t mine, size_t peer) {
     if (peer >= variants.size() || !good) return;
-    report_.rows.push_back({name, "TFLOPS", tflops[mine], tflops[peer], variants[peer].name, kernel.generated().code});
+    report_.rows.push_back({name, "TFLOPS", tflops[mine], tflops[peer], variants[peer].name, hash});
   };
   row(c.name(), 0, 2);
   row(c.name(), 0, 3);

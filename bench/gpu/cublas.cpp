@@ -47,18 +47,18 @@ nvidia::Library find_library(const std::string& path, std::string& tried) {
 
 }  // namespace
 
-Result<Cublas> Cublas::open(const std::string& path, nvidia::CuStream stream) {
+Result<Cublas> Cublas::open(const std::string& path, const Stream& stream) {
   std::string tried;
   const nvidia::Library library = find_library(path, tried);
   if (!library) return fault("cuBLAS is not found; --cublas or TLXJIT_CUBLAS_DIR names it. Tried:" + tried);
   const auto create = reinterpret_cast<int (*)(void**)>(library.symbol("cublasCreate_v2"));
-  const auto set_stream = reinterpret_cast<int (*)(void*, nvidia::CuStream)>(library.symbol("cublasSetStream_v2"));
+  const auto set_stream = reinterpret_cast<int (*)(void*, void*)>(library.symbol("cublasSetStream_v2"));
   const auto version = reinterpret_cast<int (*)(void*, int*)>(library.symbol("cublasGetVersion_v2"));
   Cublas cublas;
   cublas.gemm_ = reinterpret_cast<GemmEx>(library.symbol("cublasGemmEx"));
   if (!create || !set_stream || !version || !cublas.gemm_) return fault(library.path + " lacks an entry point");
   if (const int status = create(&cublas.handle_)) return fault(fmt::format("cublasCreate gave {}", status));
-  if (const int status = set_stream(cublas.handle_, stream))
+  if (const int status = set_stream(cublas.handle_, stream.handle()))
     return fault(fmt::format("cublasSetStream gave {}", status));
   int number = 0;
   version(cublas.handle_, &number);
@@ -67,14 +67,12 @@ Result<Cublas> Cublas::open(const std::string& path, nvidia::CuStream stream) {
   return cublas;
 }
 
-Result<void> Cublas::gemm(nvidia::CuDevicePtr a, nvidia::CuDevicePtr b, nvidia::CuDevicePtr d, int m, int n,
-                          int k) const {
+Result<void> Cublas::gemm(const void* a, const void* b, void* d, int m, int n, int k) const {
   constexpr int transposed = 1, plain = 0, real_bf16 = 14, compute_f32 = 68, default_algorithm = -1;
   const float one = 1, zero = 0;
-  const auto pointer = [](nvidia::CuDevicePtr p) { return reinterpret_cast<void*>(static_cast<uintptr_t>(p)); };
   // Columns first: dᵀ[N,M] = (bᵀ)ᵀ · aᵀ.
-  const int status = gemm_(handle_, transposed, plain, n, m, k, &one, pointer(b), real_bf16, k, pointer(a), real_bf16,
-                           k, &zero, pointer(d), real_bf16, n, compute_f32, default_algorithm);
+  const int status = gemm_(handle_, transposed, plain, n, m, k, &one, b, real_bf16, k, a, real_bf16, k, &zero, d,
+                           real_bf16, n, compute_f32, default_algorithm);
   if (status == 0) return {};
   Error error;
   error.kind = ErrorKind::environment;

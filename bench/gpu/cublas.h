@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "backends/nvidia/context_p.h"
+#include "tlxjit/runtime/device.h"
 
 namespace tlxjit::bench {
 
@@ -12,10 +12,10 @@ class Cublas {
  public:
   /// `path`: the library or its folder; "" for TLXJIT_CUBLAS_DIR, TLXJIT_NVRTC_DIR, then the loader. The device's
   /// context must be current.
-  static Result<Cublas> open(const std::string& path, nvidia::CuStream stream);
+  static Result<Cublas> open(const std::string& path, const Stream& stream);
 
   /// d[M,N] = a[M,K] · b[N,K]ᵀ in bf16 with sums in f32, row by row without gaps.
-  Result<void> gemm(nvidia::CuDevicePtr a, nvidia::CuDevicePtr b, nvidia::CuDevicePtr d, int m, int n, int k) const;
+  Result<void> gemm(const void* a, const void* b, void* d, int m, int n, int k) const;
 
   const std::string& name() const { return name_; }  ///< `cuBLAS 13.0.2`
 

@@ -43,13 +43,13 @@ void NormalData::fill(std::span<bf16> out, uint64_t seed, uint64_t first) const 
   }
 }
 
-Result<void> NormalData::upload(const nvidia::DeviceBuffer& buffer, uint64_t seed) const {
+Result<void> NormalData::upload(const Buffer& buffer, uint64_t seed) const {
   const size_t count = buffer.size() / sizeof(bf16);
   std::vector<bf16> chunk(std::min<size_t>(count, size_t{8} << 20));
   for (size_t at = 0; at < count; at += chunk.size()) {
     const std::span<bf16> part(chunk.data(), std::min(chunk.size(), count - at));
     fill(part, seed, at);
-    TLXJIT_TRY(buffer.upload(std::as_bytes(part), at * sizeof(bf16)));
+    TLXJIT_TRY(buffer.upload(part.data(), part.size_bytes(), at * sizeof(bf16)));
   }
   return {};
 }

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "backends/nvidia/context_p.h"
 #include "tlxjit/core/numeric.h"
+#include "tlxjit/runtime/device.h"
 
 namespace tlxjit::bench {
 
@@ -17,7 +17,7 @@ class NormalData {
   /// Numbers `first` … of the sequence `seed`.
   void fill(std::span<bf16> out, uint64_t seed, uint64_t first) const;
   /// Fills a buffer with numbers 0 … of the sequence.
-  Result<void> upload(const nvidia::DeviceBuffer& buffer, uint64_t seed) const;
+  Result<void> upload(const Buffer& buffer, uint64_t seed) const;
 
  private:
   std::vector<bf16> quantiles_;  ///< of (i + ½) / 65536

@@ -7,10 +7,10 @@
 #include <future>
 #include <optional>
 
+#include "bench/common/code.h"
 #include "bench/gpu/cublas.h"
 #include "bench/gpu/data.h"
 #include "bench/gpu/harness.h"
-#include "bench/gpu/loaded_kernel.h"
 #include "bench/gpu/prototype.h"
 #include "tlxjit/kernels/gemm.h"
 
@@ -31,11 +31,13 @@ constexpr Shape shapes[] = {
 constexpr size_t pool_elements = size_t{1} << 27;  // of a, of b and of d: two sets of the largest shape
 constexpr uint64_t seed_a = 1, seed_b = 2;
 
-Call call_of(const Shape& s, nvidia::CuDevicePtr a, nvidia::CuDevicePtr b, nvidia::CuDevicePtr d) {
-  Call call;
-  call.tensors = {{"a", {a, {s.k}}}, {"b", {b, {s.k}}}, {"d", {d, {s.n}}}};
-  call.dims = {{"M", s.m}, {"N", s.n}, {"K", s.k}};
-  return call;
+struct Addresses {
+  void *a, *b, *d;
+};
+
+Result<void> launch(const Executable& ours, const Stream& stream, const Shape& s, const Addresses& at) {
+  return ours.launch(stream,
+                     {tensor<bf16>(at.a, {s.m, s.k}), tensor<bf16>(at.b, {s.n, s.k}), tensor<bf16>(at.d, {s.m, s.n})});
 }
 
 /// Differences of two results of one product.
@@ -99,72 +101,67 @@ class Bench {
   Options options_;
   Report report_;
   NormalData data_;
-  std::optional<Generated> generated_;
-  CompiledCode code_, peer_code_;
+  Engine engine_;
+  std::optional<Executable> ours_;
   std::optional<PrototypeSource> source_;
+  Code peer_code_;
   std::unique_ptr<Harness> harness_;
-  std::optional<LoadedKernel> ours_;
   std::optional<Prototype> prototype_;
   std::optional<Cublas> cublas_;
-  nvidia::DeviceBuffer a_, b_, d_;
+  Buffer a_, b_, d_;
 };
 
-/// Sources and cubins.
+/// Both kernels, side by side.
 Result<void> Bench::make() {
-  auto nvrtc = open_nvrtc();
+  const auto nvrtc = open_nvrtc();
   if (!nvrtc) return nvrtc.error();
   report_.compiler = (*nvrtc)->identity();
-  auto generated = generate([] { return gemm(gemm_config("sm_90a")); });
-  if (!generated) return generated.error();
-  generated_.emplace(std::move(*generated));
-  std::vector<CodeColumn> columns = {{"ours", &code_}};
-  std::future<Result<CompiledCode>> peer;
+  const auto device = open_device(engine_, options_);
+  if (!device) return device.error();
+  std::future<Result<Code>> peer;
   if (!options_.prototypes.empty()) {
     auto source = prototype_source(options_.prototypes, "gemm", gemm_macros());
     if (!source) return source.error();
     source_ = std::move(*source);
     peer = std::async(std::launch::async, [&] { return compile_source(**nvrtc, source_->source, source_->entry); });
-    columns.push_back({"prototype", &peer_code_});
   }
-  auto code = compile_source(**nvrtc, generated_->emitted.source, generated_->emitted.entry);
-  auto other = peer.valid() ? std::optional(peer.get()) : std::nullopt;
+  auto ours = engine_.compile(gemm(gemm_config(device->target())), *device);
+  if (!ours) return ours.error();
+  ours_ = std::move(*ours);
+  const auto code = code_of(*ours_);
   if (!code) return code.error();
-  code_ = std::move(*code);
-  dump(options_.dump, "gemm", generated_->emitted.source, code_);
-  if (other) {
-    if (!*other) return other->error();
-    peer_code_ = std::move(**other);
-    dump(options_.dump, "gemm-prototype", source_->source, peer_code_);
+  dump(options_.dump, "gemm", *code);
+  std::vector<CodeColumn> columns = {{"ours", &*code}};
+  if (peer.valid()) {
+    auto made = peer.get();
+    if (!made) return made.error();
+    peer_code_ = std::move(*made);
+    dump(options_.dump, "gemm-prototype", peer_code_);
+    columns.push_back({"prototype", &peer_code_});
   }
   print_code(columns);
   return {};
 }
 
-/// Packs every case as for one H200 and compares with what the cubin declares.
+/// Has the runtime check every case's arguments.
 Result<void> Bench::dry_run() const {
   for (const Shape& s : shapes) {
-    Call call = call_of(s, 0x10000000, 0x20000000, 0x30000000);
-    call.sms = 132;
-    const auto packed = pack(generated_->lowered, generated_->emitted.abi, call,
-                             [](const nvidia::TensorMapSpec&, nvidia::CuTensorMap&) { return Result<void>(); });
-    if (!packed) return packed.error();
-    TLXJIT_TRY(check_parameters(packed->params, declared_parameters(code_.cubin, code_.entry)));
-    fmt::print("dry run: {}: grid {}, {} parameters as the cubin declares them\n", s.name(), packed->grid,
-               packed->params.offsets().size());
+    if (!options_.wants(s.name())) continue;
+    const Addresses at = {fake_address(1), fake_address(2), fake_address(3)};
+    TLXJIT_TRY(dry_launch(launch(*ours_, Stream(), s, at)));
+    fmt::print("dry run: {}: the arguments fit\n", s.name());
   }
   return {};
 }
 
 Result<void> Bench::open() {
-  auto harness = Harness::open(options_);
+  const Device& device = ours_->device();
+  auto harness = Harness::open(options_, device);
   if (!harness) return harness.error();
   harness_ = std::move(*harness);
   harness_->describe(report_);
-  auto ours = LoadedKernel::load(harness_->context(), std::move(*generated_), code_);
-  if (!ours) return ours.error();
-  ours_.emplace(std::move(*ours));
   if (source_) {
-    auto prototype = Prototype::load(harness_->context(), *source_, peer_code_);
+    auto prototype = Prototype::load(harness_->context(), *source_, peer_code_.cubin);
     if (!prototype) return prototype.error();
     prototype_.emplace(std::move(*prototype));
   } else {
@@ -176,8 +173,8 @@ Result<void> Bench::open() {
   } else {
     fmt::print("no cuBLAS: {}\n", to_string(cublas.error()));
   }
-  for (nvidia::DeviceBuffer* buffer : {&a_, &b_, &d_}) {
-    auto made = nvidia::DeviceBuffer::allocate(harness_->context(), pool_elements * sizeof(bf16));
+  for (Buffer* buffer : {&a_, &b_, &d_}) {
+    auto made = device.allocate(pool_elements * sizeof(bf16));
     if (!made) return made.error();
     *buffer = std::move(*made);
   }
@@ -187,10 +184,10 @@ Result<void> Bench::open() {
 
 /// The product that a variant computes into a buffer full of NaN.
 Result<std::vector<bf16>> Bench::result_of(const Variant& variant, const Shape& shape) {
-  TLXJIT_TRY(d_.fill(0xff, harness_->stream()));
+  TLXJIT_TRY(d_.fill(0xff));
   TLXJIT_TRY(harness_->once(variant));
   std::vector<bf16> host(shape.d());
-  TLXJIT_TRY(d_.download(std::as_writable_bytes(std::span(host)), 0, harness_->stream()));
+  TLXJIT_TRY(d_.download(host));
   return host;
 }
 
@@ -199,27 +196,21 @@ Result<bool> Bench::run_case(const Shape& s) {
   const size_t largest = std::max({s.a(), s.b(), s.d()});
   const int sets =
       std::min(harness_->sets_for((s.a() + s.b() + s.d()) * 2, 16), static_cast<int>(pool_elements / largest));
-  struct Addresses {
-    nvidia::CuDevicePtr a, b, d;
-  };
   std::vector<Addresses> at;
-  std::vector<Packed> ours;
-  std::vector<Parameters> theirs;
+  std::vector<nvidia::ParamBuffer> theirs;
   for (size_t i = 0; i < static_cast<size_t>(sets); ++i) {
-    at.push_back({a_.address() + i * s.a() * 2, b_.address() + i * s.b() * 2, d_.address() + i * s.d() * 2});
-    auto packed = ours_->bind(call_of(s, at[i].a, at[i].b, at[i].d));
-    if (!packed) return packed.error();
-    ours.push_back(std::move(*packed));
+    at.push_back({address_in(a_, i * s.a() * 2), address_in(b_, i * s.b() * 2), address_in(d_, i * s.d() * 2)});
     if (!prototype_) continue;
     auto params = prototype_->bind_gemm(at[i].a, at[i].b, at[i].d, s.m, s.n, s.k);
     if (!params) return params.error();
-    theirs.push_back(std::move(*params));
+    theirs.push_back(*params);
   }
   std::vector<Variant> variants = {
-      {"ours", [&](int i) { return ours_->launch(ours[static_cast<size_t>(i)], harness_->stream()); }}};
+      {"ours", [&](int i) { return launch(*ours_, harness_->stream(), s, at[static_cast<size_t>(i)]); }}};
   if (prototype_)
-    variants.push_back({prototype_->name(),
-                        [&](int i) { return prototype_->launch(theirs[static_cast<size_t>(i)], harness_->stream()); }});
+    variants.push_back({prototype_->name(), [&](int i) {
+                          return prototype_->launch(theirs[static_cast<size_t>(i)], harness_->native_stream());
+                        }});
   if (cublas_)
     variants.push_back({cublas_->name(), [&](int i) {
                           const Addresses& x = at[static_cast<size_t>(i)];
@@ -245,11 +236,12 @@ Result<bool> Bench::run_case(const Shape& s) {
   auto times = harness_->measure(variants, sets);
   if (!times) return times.error();
   const double tflops = s.tflops((*times)[0].ms);
+  const std::string hash = code_hash(ours_->source(), ours_->resources());
   fmt::print("{:<28} ours {:7.1f} TFLOPS", s.name(), tflops);
   for (size_t i = 1; i < variants.size(); ++i) {
     const double peer = s.tflops((*times)[i].ms);
     fmt::print(" | {} {:.1f}, ratio {:.3f}", variants[i].name, peer, tflops / peer);
-    if (good) report_.rows.push_back({s.name(), "TFLOPS", tflops, peer, variants[i].name, ours_->generated().code});
+    if (good) report_.rows.push_back({s.name(), "TFLOPS", tflops, peer, variants[i].name, hash});
   }
   double spread = 0;
   for (const Timing& t : *times) spread = std::max(spread, t.spread);

@@ -19,10 +19,19 @@ constexpr auto rest = std::chrono::milliseconds(20);
 
 }  // namespace
 
-Result<std::unique_ptr<Harness>> Harness::open(const Options& options) {
+Result<Device> open_device(const Engine& engine, const Options& options) {
+  return engine.device(options.dry_run ? "sm_90a" : "cuda:0");
+}
+
+Result<void> dry_launch(const Result<void>& launched) {
+  if (!launched && launched.error().code == ErrorCode::unsupported) return {};
+  return launched;
+}
+
+Result<std::unique_ptr<Harness>> Harness::open(const Options& options, const Device& device) {
   auto driver = nvidia::Driver::load();
   if (!driver) return driver.error();
-  auto context = nvidia::Context::open(*driver);
+  auto context = nvidia::Context::open(*driver);  // the primary one, as the runtime's
   if (!context) return context.error();
   std::unique_ptr<Harness> h(new Harness);
   h->context_ = *context;
@@ -30,7 +39,7 @@ Result<std::unique_ptr<Harness>> Harness::open(const Options& options) {
   // Current for as long as the harness lives, so that no launch changes contexts.
   h->current_ = std::make_unique<nvidia::CurrentContext>(*h->context_);
   TLXJIT_TRY(h->current_->status());
-  auto stream = nvidia::create_stream(h->context_);
+  auto stream = device.stream();
   if (!stream) return stream.error();
   h->stream_ = std::move(*stream);
   for (nvidia::Event* event : {&h->begin_, &h->end_}) {
@@ -41,13 +50,6 @@ Result<std::unique_ptr<Harness>> Harness::open(const Options& options) {
   const nvidia::DeviceInfo& info = h->context_->info();
   fmt::print("{}, {} SMs, {} MB L2, driver API {}.{}\n", info.name, info.sm_count, info.l2_bytes >> 20,
              info.driver_version / 1000, info.driver_version % 1000 / 10);
-  if (info.target() != "sm_90a") {
-    Error error;
-    error.kind = ErrorKind::environment;
-    error.code = ErrorCode::unsupported;
-    error.message = fmt::format("{} is no sm_90 device, the only kind that this benchmark has kernels for", info.name);
-    return error;
-  }
   return h;
 }
 
@@ -79,7 +81,7 @@ int Harness::sets_for(size_t bytes, int limit) const {
 }
 
 Result<void> Harness::wait(const std::string& what, double limit_ms) {
-  const auto done = nvidia::synchronize_for(*context_, stream(), limit_ms);
+  const auto done = nvidia::synchronize_for(*context_, native_stream(), limit_ms);
   if (!done) return done.error();
   if (*done) return {};
   fmt::print(stderr, "HANG: {} did not end within {:.0f} s; the process ends here\n", what, limit_ms / 1000);
@@ -96,9 +98,9 @@ Result<void> Harness::once(const Variant& variant) {
 Result<double> Harness::burst(const Variant& variant, int count, int sets) {
   const auto launch = [&] { return variant.launch(next_set_++ % sets); };
   for (int i = 0; i < 2; ++i) TLXJIT_TRY(launch());
-  TLXJIT_TRY(nvidia::record(begin_, stream()));
+  TLXJIT_TRY(nvidia::record(begin_, native_stream()));
   for (int i = 0; i < count; ++i) TLXJIT_TRY(launch());
-  TLXJIT_TRY(nvidia::record(end_, stream()));
+  TLXJIT_TRY(nvidia::record(end_, native_stream()));
   TLXJIT_TRY(wait(variant.name));
   const auto ms = nvidia::elapsed_ms(begin_, end_);
   if (!ms) return ms.error();

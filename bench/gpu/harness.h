@@ -15,6 +15,7 @@
 #include "backends/nvidia/context_p.h"
 #include "bench/common/options.h"
 #include "bench/common/report.h"
+#include "tlxjit/runtime/engine.h"
 
 namespace tlxjit::bench {
 
@@ -29,9 +30,22 @@ struct Timing {
   double spread = 0;  ///< (slowest − fastest) / median
 };
 
+/// What ours is compiled for: the first GPU; in a dry run `sm_90a`, which only compiles.
+Result<Device> open_device(const Engine& engine, const Options& options);
+
+/// Outcome of a launch in a dry run, which gets as far as the checks of its arguments.
+Result<void> dry_launch(const Result<void>& launched);
+
+/// An address for dry runs, nothing's own.
+inline void* fake_address(uintptr_t number) { return reinterpret_cast<void*>(number << 28); }
+
+/// `offset` bytes into a buffer.
+inline void* address_in(const Buffer& buffer, size_t offset) { return static_cast<char*>(buffer.data()) + offset; }
+
 class Harness {
  public:
-  static Result<std::unique_ptr<Harness>> open(const Options& options);
+  /// For the device of `open_device`, in whose context peers run too.
+  static Result<std::unique_ptr<Harness>> open(const Options& options, const Device& device);
 
   /// Every round, in a new random order, for each variant: 20 ms of rest, two launches, then about 9 ms of launches
   /// between two events. Launches take the input sets by turns.
@@ -44,7 +58,9 @@ class Harness {
   Result<void> wait(const std::string& what, double limit_ms = 20000);
 
   const std::shared_ptr<nvidia::Context>& context() const { return context_; }
-  nvidia::CuStream stream() const { return stream_.get(); }
+  /// Ours and peers alike are queued here.
+  const Stream& stream() const { return stream_; }
+  nvidia::CuStream native_stream() const { return static_cast<nvidia::CuStream>(stream_.handle()); }
   /// Fills in the device and the driver.
   void describe(Report& report) const;
   /// How many sets of `bytes` exceed the L2 cache three times over; at least 2, at most `limit`.
@@ -56,7 +72,7 @@ class Harness {
 
   std::shared_ptr<nvidia::Context> context_;
   std::unique_ptr<nvidia::CurrentContext> current_;
-  nvidia::Stream stream_;
+  Stream stream_;
   nvidia::Event begin_, end_;
   std::mt19937 random_{20251101};
   int rounds_ = 7;

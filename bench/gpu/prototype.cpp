@@ -3,11 +3,16 @@
 #include "bench/gpu/prototype.h"
 
 namespace tlxjit::bench {
+namespace {
+
+constexpr nvidia::CuDevicePtr off = 0;
+
+}  // namespace
 
 Result<Prototype> Prototype::load(std::shared_ptr<const nvidia::Context> context, PrototypeSource source,
-                                  CompiledCode code) {
-  Prototype p(std::move(source), std::move(code));
-  auto module = nvidia::Module::load(context, p.code_.cubin);
+                                  std::span<const char> cubin) {
+  Prototype p(std::move(source));
+  auto module = nvidia::Module::load(context, cubin);
   if (!module) return module.error();
   auto function = (*module)->function(p.source_.entry, p.source_.shared_bytes);
   if (!function) return function.error();
@@ -21,10 +26,10 @@ Result<Prototype> Prototype::load(std::shared_ptr<const nvidia::Context> context
   return p;
 }
 
-Result<void> Prototype::push_map(Parameters& params, nvidia::CuDevicePtr base, int64_t rows, int64_t columns,
+Result<void> Prototype::push_map(nvidia::ParamBuffer& params, const void* base, int64_t rows, int64_t columns,
                                  int box_rows) const {
   nvidia::TensorMapSpec spec;
-  spec.base = base;
+  spec.base = reinterpret_cast<uintptr_t>(base);
   spec.rank = 2;
   spec.dims = {static_cast<uint64_t>(columns), static_cast<uint64_t>(rows)};
   spec.byte_strides = {static_cast<uint64_t>(columns) * 2};
@@ -36,27 +41,24 @@ Result<void> Prototype::push_map(Parameters& params, nvidia::CuDevicePtr base, i
   return {};
 }
 
-Result<Parameters> Prototype::bind_gemm(nvidia::CuDevicePtr a, nvidia::CuDevicePtr b, nvidia::CuDevicePtr c, int m,
-                                        int n, int k) const {
-  Parameters params;
+Result<nvidia::ParamBuffer> Prototype::bind_gemm(const void* a, const void* b, void* c, int m, int n, int k) const {
+  nvidia::ParamBuffer params;
   TLXJIT_TRY(push_map(params, a, m, k, 128));
   TLXJIT_TRY(push_map(params, b, n, k, 256));
   TLXJIT_TRY(push_map(params, c, m, n, 64));
   params.push(m);
   params.push(n);
   params.push(k);
-  // Device flag, host flag and limit of bounded waits, which are off.
-  params.push(nvidia::CuDevicePtr{0});
-  params.push(nvidia::CuDevicePtr{0});
+  // Device flag, host flag and limit of bounded waits.
+  params.push(off);
+  params.push(off);
   params.push(0u);
-  TLXJIT_TRY(check_parameters(params, declared_parameters(code_.cubin, code_.entry)));
   return params;
 }
 
-Result<Parameters> Prototype::bind_attention(nvidia::CuDevicePtr q, nvidia::CuDevicePtr k, nvidia::CuDevicePtr v,
-                                             nvidia::CuDevicePtr out, nvidia::CuDevicePtr lse, int sequence, int heads,
-                                             float scale) const {
-  Parameters params;
+Result<nvidia::ParamBuffer> Prototype::bind_attention(const void* q, const void* k, const void* v, void* out, void* lse,
+                                                      int sequence, int heads, float scale) const {
+  nvidia::ParamBuffer params;
   const int64_t rows = int64_t{sequence} * heads;
   TLXJIT_TRY(push_map(params, q, rows, 128, 128));
   TLXJIT_TRY(push_map(params, k, rows, 128, 128));
@@ -67,15 +69,17 @@ Result<Parameters> Prototype::bind_attention(nvidia::CuDevicePtr q, nvidia::CuDe
   params.push(heads);
   params.push(scale * 1.44269504088896340736f);
   params.push(counters_.address());
-  params.push(nvidia::CuDevicePtr{0});
-  params.push(nvidia::CuDevicePtr{0});
+  params.push(off);
+  params.push(off);
   params.push(0u);
-  TLXJIT_TRY(check_parameters(params, declared_parameters(code_.cubin, code_.entry)));
   return params;
 }
 
-Result<void> Prototype::launch(const Parameters& params, nvidia::CuStream stream) const {
-  return launch_kernel(function_, static_cast<unsigned>(context_->info().sm_count), 384, stream, params);
+Result<void> Prototype::launch(const nvidia::ParamBuffer& params, nvidia::CuStream stream) const {
+  nvidia::LaunchShape shape;
+  shape.grid[0] = static_cast<unsigned>(context_->info().sm_count);
+  shape.block[0] = 384;
+  return nvidia::launch(function_, shape, stream, params);
 }
 
 }  // namespace tlxjit::bench

@@ -44,10 +44,16 @@ TEST(Report, Slugs) {
   EXPECT_EQ(slug(""), "unknown");
 }
 
-TEST(Report, HashSeparatesItsParts) {
-  EXPECT_EQ(code_hash("a", "b").size(), 16u);
-  EXPECT_EQ(code_hash("a", "b"), code_hash("a", "b"));
-  EXPECT_NE(code_hash("ab", ""), code_hash("a", "b"));
+TEST(Report, HashOfSourceAndLaunchAttributes) {
+  Resources r;
+  r.threads = 384;
+  const std::string hash = code_hash("a", r);
+  EXPECT_EQ(hash.size(), 16u);
+  r.programs_at_once = 132;  // the device's, not the kernel's
+  EXPECT_EQ(code_hash("a", r), hash);
+  EXPECT_NE(code_hash("b", r), hash);
+  r.threads = 256;
+  EXPECT_NE(code_hash("a", r), hash);
 }
 
 }  // namespace
