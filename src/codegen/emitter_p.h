@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "src/codegen/abi_p.h"
-#include "src/codegen/placement_p.h"
+#include "src/passes/place_tasks_p.h"
 #include "src/codegen/ranges_p.h"
 #include "src/codegen/target_p.h"
 #include "src/codegen/writer_p.h"

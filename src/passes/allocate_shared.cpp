@@ -1,4 +1,4 @@
-// src/passes/allocate_shared.cpp — offsets in shared memory; the register budget.
+// src/passes/allocate_shared.cpp — offsets in shared memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/passes/allocate_shared_p.h"
 
@@ -9,12 +9,6 @@ TLXJIT_NAMESPACE_BEGIN
 namespace {
 
 int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-
-bool has_dots(const Op& task) {
-  bool found = false;
-  walk(task.regions[0], [&](const Op& op) { found |= op.code == OpCode::dot; });
-  return found;
-}
 
 }  // namespace
 
@@ -50,40 +44,6 @@ Result<void> allocate_shared(Module& module, const Target& target) {
                        ErrorCode::out_of_resources);
   module.attrs.set("shared_bytes", offset);
 
-  // Warp groups: an instance with dots, or of four or more warps, starts one; smaller instances share.
-  int64_t warps = 0, registers = 0, group_registers = 0;
-  for (const auto& op : module.body.ops) {
-    if (op->code != OpCode::task) continue;
-    const int64_t width = op->attrs.integer("warps"), replicas = op->attrs.integer("replicas");
-    const bool whole = width >= 4 || has_dots(*op);
-    if (target.async_dots && has_dots(*op) && width != 4)
-      return lower_error(module, *op,
-                         "a task with dots has 4 warps on " + target.name + ", not " + std::to_string(width));
-    for (int64_t i = 0; i < replicas; ++i) {
-      if (whole || warps % 4 == 0 || warps % 4 + width > 4) {
-        warps = round_up(warps, 4);
-        registers += group_registers;
-        group_registers = 0;
-      }
-      warps += whole ? round_up(width, 4) : width;
-      group_registers =
-          std::max(group_registers, op->attrs.integer("registers") * 128 * (whole ? round_up(width, 4) / 4 : 1));
-    }
-  }
-  registers += group_registers;
-  const int64_t threads = round_up(warps, 4) * 32;
-  if (target.register_budget) {
-    if (threads > 1024)
-      return lower_error(module, *module.body.ops.back(),
-                         "the tasks have " + std::to_string(threads) + " threads, a program at most 1024",
-                         ErrorCode::out_of_resources);
-    if (registers > target.register_budget)
-      return lower_error(module, *module.body.ops.back(),
-                         "the tasks ask for " + std::to_string(registers) + " registers, " + target.name + " has " +
-                             std::to_string(target.register_budget) + "; lower registers()",
-                         ErrorCode::out_of_resources);
-  }
-  module.attrs.set("threads", threads);
   return {};
 }
 

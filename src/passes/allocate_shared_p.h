@@ -6,8 +6,8 @@
 
 TLXJIT_NAMESPACE_BEGIN
 
-/// Gives buffers and barriers their offsets in shared memory and counts the threads; fails when the kernel
-/// needs more than the target has.
+/// Gives buffers and barriers their offsets in shared memory; fails when the kernel needs more than
+/// the target has.
 Result<void> allocate_shared(Module& module, const Target& target);
 
 TLXJIT_NAMESPACE_END

@@ -7,14 +7,15 @@
 #include "src/passes/lower_rings_p.h"
 #include "src/passes/lower_schedules_p.h"
 #include "src/passes/lower_stores_p.h"
+#include "src/passes/place_tasks_p.h"
 #include "src/passes/place_waits_p.h"
 #include "tlxjit/ir/verify.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
 Result<Target> find_target(std::string_view name) {
-  if (name == "cpu") return Target{"cpu", false, false, int64_t{64} << 20, 0};
-  if (name == "sm_90a") return Target{"sm_90a", true, true, 232448, 65536};
+  if (name == "cpu") return Target{"cpu", false, int64_t{64} << 20, 0};
+  if (name == "sm_90a") return Target{"sm_90a", true, 232448, 65536};
   Error error;
   error.kind = ErrorKind::user;
   error.stage = Stage::lower;
@@ -51,6 +52,12 @@ Result<Module> lower(const Module& portable, const Target& target) {
   TLXJIT_TRY(lower_rings(module, target));
   TLXJIT_TRY(lower_stores(module, target));
   TLXJIT_TRY(allocate_shared(module, target));
+  if (target.registers > 0) {  // a target with warps
+    auto placement = place_tasks(module);
+    if (!placement) return placement.error();
+    TLXJIT_TRY(check_registers(module, *placement, target.registers));
+    module.attrs.set("threads", int64_t{128} * placement->groups());
+  }
   if (auto faults = verify(module); !faults.empty()) {
     Error error = first_of(faults).error();
     error.kind = ErrorKind::internal;

@@ -13,10 +13,9 @@ TLXJIT_NAMESPACE_BEGIN
 /// What the passes need to know of a target.
 struct Target {
   std::string name;
-  bool tensor_maps = false;     ///< copies go through tensor maps: swizzled buffers, staged stores, limits on boxes
-  bool async_dots = false;      ///< dots are asynchronous; their sums are registers of a warp group
-  int64_t shared_limit = 0;     ///< bytes of shared memory that a program may use
-  int64_t register_budget = 0;  ///< registers of one multiprocessor, 0: no such thing
+  bool tensor_maps = false;  ///< copies go through tensor maps: swizzled buffers, staged stores, limits on boxes
+  int64_t shared_limit = 0;  ///< bytes of shared memory that a program may use
+  int64_t registers = 0;     ///< of one multiprocessor; 0: a target without warps
 };
 
 /// The tables of the known targets: `cpu`, `sm_90a`.

@@ -9,11 +9,6 @@
 TLXJIT_NAMESPACE_BEGIN
 namespace nvidia {
 
-int register_share(const Abi& abi) {
-  if (abi.threads < 1) return 0;
-  return std::min(65536 / abi.threads, 255) / 8 * 8;
-}
-
 std::string HopperTarget::prelude() {
   std::string text =
       "typedef int i32;\ntypedef unsigned int u32;\ntypedef long long i64;\ntypedef unsigned long long u64;\n"
@@ -73,7 +68,7 @@ void HopperTarget::setup(Emitter& e) {
 }
 
 void HopperTarget::registers(Emitter& e, int count) {
-  const int share = register_share(e.abi());
+  const int share = register_share(e.abi().threads, register_file);
   if (count == share) return;
   e.out().line(ptx_(count > share ? Ptx::setmaxnreg_inc : Ptx::setmaxnreg_dec, {std::to_string(count)}));
 }

@@ -62,8 +62,8 @@ class HopperTarget final : public GpuTarget {
 
 /// `base + offset + slot·stride` without the parts that are 0.
 std::string shared_address(Emitter& e, int64_t offset, Value slot, int64_t stride);
-/// Registers that every thread has at launch: ptxas divides the file evenly, in units of 8.
-int register_share(const Abi& abi);
+/// 32-bit registers of one multiprocessor.
+inline constexpr int64_t register_file = 65536;
 /// Bytes of one slot of a buffer.
 int64_t slot_bytes(const Type& buffer);
 

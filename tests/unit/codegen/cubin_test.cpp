@@ -6,7 +6,7 @@
 #include "backends/nvidia/ptxas_log_p.h"
 #include "backends/nvidia/sass_p.h"
 #include "src/passes/lower_p.h"
-#include "tests/unit/codegen/text_module.h"
+#include "tests/support/text_module.h"
 #include "tests/unit/nvidia/nvrtc_fixture.h"
 #include "tlxjit/kernels/attention.h"
 #include "tlxjit/kernels/gemm.h"

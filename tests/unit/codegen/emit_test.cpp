@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/unit/codegen/text_module.h"
+#include "tests/support/text_module.h"
 
 using namespace tlxjit;
 using nvidia::emit_cuda;

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "src/codegen/abi_p.h"
-#include "tests/unit/codegen/text_module.h"
+#include "tests/support/text_module.h"
 
 using namespace tlxjit;
 using testing::HasSubstr;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/codegen/ranges_p.h"
 
-#include "tests/unit/codegen/text_module.h"
+#include "tests/support/text_module.h"
 
 using namespace tlxjit;
 

@@ -115,7 +115,8 @@ TEST(Lower, RefusalsNameTheWayOut) {
   EXPECT_EQ(refusal(gemm(narrow)), "ring: field 'a' has rows of 64 bytes; sm_90a wants multiples of 128");
   GemmConfig hungry = gemm_config("sm_90a");
   hungry.mma_registers = 256;
-  EXPECT_EQ(refusal(gemm(hungry)), "task: the tasks ask for 70656 registers, sm_90a has 65536; lower registers()");
+  EXPECT_EQ(refusal(gemm(hungry)),
+            "the tasks ask for 70656 registers together; a program of 384 threads has 64512: lower registers()");
   EXPECT_EQ(find_target("sm_30").error().message, "there is no target 'sm_30'; known are cpu and sm_90a");
 }
 

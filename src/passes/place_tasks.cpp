@@ -1,6 +1,6 @@
-// src/codegen/placement.cpp — which warps of a program run which task.
+// src/passes/place_tasks.cpp — which warps of a program run which task.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "src/codegen/placement_p.h"
+#include "src/passes/place_tasks_p.h"
 
 #include <algorithm>
 
@@ -34,7 +34,7 @@ TaskFacts facts_of(const Module& module, const Op& task) {
 Error fault(const Module& module, const Op& op, ErrorCode code, std::string message) {
   Error error;
   error.kind = ErrorKind::user;
-  error.stage = Stage::emit;
+  error.stage = Stage::lower;
   error.code = code;
   error.message = std::move(message);
   error.location = module.location(op);
@@ -90,11 +90,29 @@ Result<Placement> place_tasks(const Module& lowered) {
     placement.tasks.push_back(place);
   }
   const int threads = static_cast<int>(lowered.attrs.integer("threads"));
-  if (!placement.tasks.empty() &&
+  if (lowered.attrs.find("threads") && !placement.tasks.empty() &&
       threads < 32 * (placement.tasks.back().first_warp + placement.tasks.back().total_warps()))
     return fault(lowered, *placement.tasks.back().task, ErrorCode::out_of_resources,
                  "the tasks need more than the program's " + std::to_string(threads) + " threads");
   return placement;
+}
+
+Result<void> check_registers(const Module& lowered, const Placement& placement, int64_t registers) {
+  const int64_t threads = int64_t{128} * placement.groups();
+  const int share = register_share(threads, registers);
+  int64_t sum = 0;
+  bool asked = false;
+  for (const int request : placement.registers) {
+    sum += request ? request : share;
+    asked |= request != 0;
+    if (request != 0 && (request % 8 != 0 || request < 24 || request > 256))
+      return fault(lowered, *placement.tasks.front().task, ErrorCode::out_of_resources,
+                   "registers per thread are a multiple of 8, from 24 to 256");
+  }
+  if (!asked || sum * 128 <= share * threads) return {};
+  return fault(lowered, *placement.tasks.front().task, ErrorCode::out_of_resources,
+               "the tasks ask for " + std::to_string(sum * 128) + " registers together; a program of " +
+                   std::to_string(threads) + " threads has " + std::to_string(share * threads) + ": lower registers()");
 }
 
 TLXJIT_NAMESPACE_END

@@ -1,4 +1,4 @@
-// tests/unit/codegen/text_module.h — modules from text, for tests.
+// tests/support/text_module.h — modules from text, for tests.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 

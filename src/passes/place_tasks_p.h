@@ -1,7 +1,8 @@
-// src/codegen/placement_p.h — which warps of a program run which task.
+// src/passes/place_tasks_p.h — which warps of a program run which task.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "tlxjit/core/result.h"
@@ -29,7 +30,17 @@ struct Placement {
 };
 
 /// Instances with dots or of 4 and more warps start on a group's first warp; smaller ones fill shared groups, in
-/// task order. The largest request for registers in a group wins. Fails when the module's threads do not suffice.
+/// task order. The largest request for registers in a group wins. Fails when the module says how many threads it
+/// has and these do not suffice.
 Result<Placement> place_tasks(const Module& lowered);
+
+/// Registers that each of `threads` has at launch, out of `registers`: ptxas divides evenly, in units of 8.
+inline int register_share(int64_t threads, int64_t registers) {
+  return threads < 1 ? 0 : static_cast<int>(std::min<int64_t>(registers / threads, 255) / 8 * 8);
+}
+
+/// Checks the requests against the registers that the program's groups share; a request is 24 to 256, in steps
+/// of 8.
+Result<void> check_registers(const Module& lowered, const Placement& placement, int64_t registers);
 
 TLXJIT_NAMESPACE_END

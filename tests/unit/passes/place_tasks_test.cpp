@@ -1,10 +1,10 @@
-// tests/unit/codegen/placement_test.cpp — which warps run which task.
+// tests/unit/passes/place_tasks_test.cpp — which warps run which task.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "src/codegen/placement_p.h"
+#include "src/passes/place_tasks_p.h"
 
 #include <gmock/gmock.h>
 
-#include "tests/unit/codegen/text_module.h"
+#include "tests/support/text_module.h"
 
 using namespace tlxjit;
 using testing::ElementsAre;
