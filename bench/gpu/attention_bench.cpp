@@ -69,6 +69,7 @@ Result<void> launch(const Executable& ours, const Stream& stream, const Case& c,
 
 /// A prototype before it is loaded.
 struct Peer {
+  std::string label;
   PrototypeSource source;
   std::future<Result<Code>> pending;
   Code code;
@@ -181,7 +182,7 @@ Result<void> Bench::make() {
       if (options_.prototypes.empty()) break;
       auto source = prototype_source(options_.prototypes, "fa", attention_macros(c.causal, pingpong, c.sequence));
       if (!source) return source.error();
-      Peer peer{std::move(*source), {}, {}};
+      Peer peer{pingpong ? "prototype-pp" : "prototype", std::move(*source), {}, {}};
       peer.pending =
           std::async(std::launch::async, [nvrtc = *nvrtc, text = peer.source.source, name = peer.source.entry] {
             return compile_source(*nvrtc, text, name);
@@ -210,9 +211,8 @@ Result<void> Bench::finish(Slot& slot, bool show) {
     auto made = peer.pending.get();
     if (!made) return made.error();
     peer.code = std::move(*made);
-    const char* suffix = &peer == &slot.peers[0] ? "" : " PP=1";
-    columns.push_back({fmt::format("prototype{}", suffix), &peer.code});
-    dump(options_.dump, name + (*suffix ? "-prototype-pp" : "-prototype"), peer.code);
+    columns.push_back({peer.label, &peer.code});
+    dump(options_.dump, name + "-" + peer.label, peer.code);
   }
   if (!show) return {};
   fmt::print("{}\n", kind);
