@@ -18,7 +18,8 @@ class Assigner {
       changed_ = false;
       for (const Op* op : ops) visit(*op);
     } while (changed_ && !failed_);
-    for (const Op* op : ops) finish(*op);
+    const int64_t warps = task.attrs.integer("warps", 1);
+    for (const Op* op : ops) finish(*op, warps);
     if (failed_) return std::move(error_);
     return {};
   }
@@ -96,9 +97,16 @@ class Assigner {
       if (is_tile(v)) same(op, op.result(), v);
   }
 
-  void finish(const Op& op) {
+  void finish(const Op& op, int64_t warps) {
     for (Value v : op.results) {
-      if (!is_tile(v) || layouts_.kind(v) != FragmentKind::none) continue;
+      if (layouts_.kind(v) != FragmentKind::none) {
+        if (layouts_.kind(v) != FragmentKind::uniform && warps != fragment_warps)
+          fail(op, std::string(info(op.code).text) + ": a " + to_string(module_.type(v)) + " is spread over " +
+                       std::to_string(fragment_warps) + " warps on this target; the task has " + std::to_string(warps) +
+                       " per instance");
+        continue;
+      }
+      if (!is_tile(v)) continue;
       // A lone splat needs no anchor: every element is the same.
       if (op.code == OpCode::splat) {
         layouts_.set(v, FragmentKind::uniform);

@@ -25,7 +25,8 @@ class TileLayouts {
 
 /// Spreads fragments from the tiles that dots fix (sums read and written, operands held in registers)
 /// through elementwise ops, variables, reductions and broadcasts, in both directions. Adds to `layouts`.
-/// A tile that no dot anchors, or that two anchors want different, is refused with its op's location.
+/// Refused with the op's location: a tile that no dot anchors, that two anchors want different, or that is spread
+/// over the threads of an instance of other than `fragment_warps` warps.
 Result<void> assign_fragments(const Module& module, const Op& task, TileLayouts& layouts);
 
 TLXJIT_NAMESPACE_END

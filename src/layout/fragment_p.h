@@ -6,6 +6,9 @@
 
 TLXJIT_NAMESPACE_BEGIN
 
+/// Warps that share a tile: every instance with tiles has as many.
+inline constexpr int fragment_warps = 4;
+
 /// The hand-written table of fragments. All of them belong to one warp group of 128 threads:
 ///
 ///     accumulator  [64·b, N]  element r = block·(N/2) + 4j + 2i + c of a thread is

@@ -124,8 +124,6 @@ void HopperTarget::dot(Emitter& e, const Op& op) {
   if (n > 256 || n % 8 != 0 || k % k_step != 0 || sums.shape[0] % 64 != 0)
     return e.fail(op, "rows in multiples of 64, columns of 8 up to 256, K of 16, on this target");
 
-  if (e.place().warps != 4) return e.fail(op, "an instance with dots has 4 warps on this target");
-
   const SharedView to = follow(e, op, b);
   SharedView from;
   if (!in_registers) from = follow(e, op, a);

@@ -18,9 +18,9 @@ struct Assigned {
   Result<void> result;
 };
 
-Assigned assign(const std::string& body) {
-  auto module = parse("tlx 1 lowered sm_90a\nkernel \"k\" {\n task [name = \"t\", warps = 4, replicas = 1] {\n" + body +
-                      "}\n}\n");
+Assigned assign(const std::string& body, int warps = 4) {
+  auto module = parse("tlx 1 lowered sm_90a\nkernel \"k\" {\n task [name = \"t\", warps = " + std::to_string(warps) +
+                      ", replicas = 1] {\n" + body + "}\n}\n");
   EXPECT_TRUE(module) << to_string(module.error());
   Assigned a{std::move(*module), TileLayouts(*module), {}};
   a.layouts = TileLayouts(a.module);
@@ -77,6 +77,28 @@ TEST(AssignTest, RefusesTwoAnchorsAndOddShapes) {
   const Assigned odd = assign("%0 = accumulator : accumulator<32x64xf32>\n");
   ASSERT_FALSE(odd.result);
   EXPECT_THAT(odd.result.error().message, HasSubstr("32x64"));
+}
+
+TEST(AssignTest, RefusesTilesThatAreNotSharedByFourWarps) {
+  const std::string tiles[] = {
+      "%0 = accumulator : accumulator<64x64xf32> @\"user.cpp\" 7\n",
+      // Neither a dot nor an accumulator: the broadcast alone makes them fragments.
+      "%0 = const [value = 1.0] : f32\n"
+      "%1 = splat %0 : tile<64xf32> @\"user.cpp\" 7\n"
+      "%2 = broadcast %1 [axis = 1] : tile<64x8xf32>\n",
+  };
+  for (const std::string& body : tiles) {
+    EXPECT_TRUE(assign(body).result);
+    for (int warps : {1, 2, 8}) {
+      const Assigned a = assign(body, warps);
+      ASSERT_FALSE(a.result) << body;
+      EXPECT_EQ(to_string(a.result.error().location), "user.cpp:7");
+      EXPECT_EQ(a.result.error().code, ErrorCode::unsupported);
+      EXPECT_THAT(a.result.error().message, HasSubstr("4 warps on this target; the task has " + std::to_string(warps)));
+    }
+  }
+  // Every thread holds all of a lone splat.
+  EXPECT_TRUE(assign("%0 = const [value = 1.0] : f32\n%1 = splat %0 : tile<4xf32>\n", 1).result);
 }
 
 }  // namespace
