@@ -64,7 +64,7 @@ Result<size_t> Abi::map_index(const Module& module, const Op& copy) const {
   return static_cast<size_t>(found - maps.begin());
 }
 
-Result<Abi> make_abi(const Module& lowered) {
+Result<Abi> make_abi(const Module& lowered, bool tensor_maps) {
   Abi abi;
   abi.threads = static_cast<int>(lowered.attrs.integer("threads"));
   abi.shared_bytes = lowered.attrs.integer("shared_bytes");
@@ -74,7 +74,7 @@ Result<Abi> make_abi(const Module& lowered) {
       case OpCode::dim: abi.dims.push_back({op->result(), name, Elem::i32}); break;
       case OpCode::scalar: abi.scalars.push_back({op->result(), name, lowered.type(op->result()).elem}); break;
       case OpCode::tensor:
-        abi.tensors.push_back({op->result(), name, lowered.type(op->result()).elem, op->operands, false});
+        abi.tensors.push_back({op->result(), name, lowered.type(op->result()).elem, op->operands, !tensor_maps});
         break;
       case OpCode::grid: abi.grid = op->operand(0); break;
       case OpCode::workspace: abi.workspace_words += op->attrs.integer("words"); break;
@@ -94,7 +94,7 @@ Result<Abi> make_abi(const Module& lowered) {
       }
       abi.tensors[index].direct = true;
     }
-    if (op.code != OpCode::copy_load && op.code != OpCode::copy_store) return;
+    if (!tensor_maps || (op.code != OpCode::copy_load && op.code != OpCode::copy_store)) return;
     auto map = map_of(lowered, abi, op);
     if (!map) {
       failed = true;

@@ -1,4 +1,4 @@
-// src/codegen/abi_p.h — the parameters of a compiled kernel, and host values of module-level expressions.
+// src/codegen/abi_p.h — the parameters of a compiled kernel.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
@@ -35,7 +35,7 @@ struct AbiTensor {
   Value value = no_value;  ///< the tensor op's result
   std::string name;
   Elem elem = Elem::none;
-  std::vector<Value> extents;  ///< module-level values, outermost first; `evaluate` gives their sizes
+  std::vector<Value> extents;  ///< module-level values, outermost first
   bool direct = false;         ///< accessed by address: has a pointer and strides among the parameters
 };
 
@@ -69,21 +69,11 @@ struct Abi {
   Result<size_t> map_index(const Module& module, const Op& copy) const;
 };
 
-/// Reads a lowered module. Fails with the location of an op whose copy no tensor map can do.
-Result<Abi> make_abi(const Module& lowered);
+/// Reads a lowered module. Fails with the location of an op whose copy no tensor map can do. Without `tensor_maps`
+/// every tensor is accessed by address, and the limits of maps do not apply.
+Result<Abi> make_abi(const Module& lowered, bool tensor_maps = true);
 
 /// Elements of the innermost axis that one copy moves, for a buffer of this swizzle: the swizzle span.
 int64_t copy_span(int swizzle, Elem elem, int64_t inner_extent);
-
-/// What a call binds.
-struct HostInputs {
-  std::vector<int64_t> dims;     ///< in the order of Abi::dims
-  std::vector<int64_t> scalars;  ///< in the order of Abi::scalars; floats are not readable on the host and may be 0
-  int64_t sms = 1;
-};
-
-/// The host's value of a module-level integer expression: const, dim, scalar, sms and integer arithmetic.
-/// Overflow of the value's type, division by zero and ops that only devices know are errors at the op.
-Result<int64_t> evaluate(const Module& module, Value value, const HostInputs& inputs);
 
 TLXJIT_NAMESPACE_END

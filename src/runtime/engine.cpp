@@ -82,7 +82,7 @@ Result<std::shared_ptr<runtime::ExecutableState>> build(const Module& module, co
   runtime::StopWatch watch;
   auto facts = find_target(target);
   if (!facts) return facts.error();
-  auto abi = runtime::abi_of(state->module, facts->tensor_maps);
+  auto abi = make_abi(state->module, facts->tensor_maps);
   if (!abi) return abi.error();
   state->abi = std::move(*abi);
   auto plan = runtime::CallPlan::make(state->module, state->abi);
@@ -128,30 +128,5 @@ Result<Executable> Engine::compile(const Module& module, const Device& device, c
     return Executable(std::move(*state));
   });
 }
-
-namespace runtime {
-
-Result<Abi> abi_of(const Module& lowered, bool maps) {
-  if (maps) return make_abi(lowered);
-  // Without tensor maps their limits on boxes do not apply.
-  Abi abi;
-  for (const auto& op : lowered.body.ops) {
-    const std::string name(op->attrs.text("name"));
-    switch (op->code) {
-      case OpCode::dim: abi.dims.push_back({op->result(), name, Elem::i32}); break;
-      case OpCode::scalar: abi.scalars.push_back({op->result(), name, lowered.type(op->result()).elem}); break;
-      case OpCode::tensor:
-        abi.tensors.push_back({op->result(), name, lowered.type(op->result()).elem, op->operands, true});
-        break;
-      case OpCode::grid: abi.grid = op->operand(0); break;
-      case OpCode::workspace: abi.workspace_words += op->attrs.integer("words"); break;
-      default: break;
-    }
-  }
-  abi.shared_bytes = lowered.attrs.integer("shared_bytes");
-  return abi;
-}
-
-}  // namespace runtime
 
 TLXJIT_NAMESPACE_END

@@ -22,8 +22,5 @@ struct ExecutableState {
   CompiledKernel compiled;
 };
 
-/// The parameters of a lowered module. `maps`: it was lowered for a target that copies by tensor maps.
-Result<Abi> abi_of(const Module& lowered, bool maps);
-
 }  // namespace runtime
 TLXJIT_NAMESPACE_END

@@ -10,8 +10,8 @@
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
 
-/// The expressions of a module that a launch needs (extents and grid), in order of evaluation. Gives what
-/// `evaluate` gives, without allocating.
+/// The expressions of a module that a launch needs (extents and grid), in order of evaluation: const, dim, scalar,
+/// sms and integer arithmetic, exact. A run does not allocate.
 class HostProgram {
  public:
   static constexpr size_t max_steps = 256;
