@@ -62,6 +62,7 @@ void Tensor::store(std::initializer_list<Operand> offsets, const Tile& tile, std
 // --- rings ---
 
 Ring& Ring::slot(std::string_view field, Elem elem, Shape shape, std::source_location at) {
+  if (!state_) return *this;
   Op* op = state_->module.def(value_);
   const std::string former(op->attrs.text("fields"));
   const std::string added = format_fields({{std::string(field), Type::view(shape, elem)}});
@@ -75,6 +76,7 @@ Ring& Ring::slot(std::string_view field, Elem elem, Shape shape, std::source_loc
 
 Slot Ring::acquire(std::source_location at) const {
   Slot slot;
+  if (!state_) return slot;
   slot.state_ = state_;
   slot.ring_ = value_;
   slot.value_ = state_->emit(OpCode::acquire, {value_}, {Type::slot()}, {}, at);
@@ -83,6 +85,7 @@ Slot Ring::acquire(std::source_location at) const {
 
 Slot Ring::wait(std::source_location at) const {
   Slot slot;
+  if (!state_) return slot;
   slot.state_ = state_;
   slot.ring_ = value_;
   slot.value_ = state_->emit(OpCode::wait_slot, {value_}, {Type::slot()}, {}, at);
@@ -202,8 +205,12 @@ void Accumulator::update(const std::function<Tile(Tile)>& fn, std::source_locati
 
 int Tiles::indices() const { return value_ == no_value ? 0 : state_->module.type(value_).slots; }
 
-void Tiles::run(const std::function<void(std::vector<Index>&)>& fn, std::source_location at) const {
+void Tiles::run(const std::function<void(std::vector<Index>&)>& fn, int wanted, std::source_location at) const {
   if (value_ == no_value) return;
+  if (wanted >= 0 && wanted != indices())
+    return state_->fault("each: the schedule yields " + std::to_string(indices()) + " indices, the function takes " +
+                             std::to_string(wanted),
+                         at);
   state_->emit_with_regions(OpCode::each, {value_}, {}, at, [&](Op& op) {
     Block& region = op.regions[0];
     std::vector<Index> indices;

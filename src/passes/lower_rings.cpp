@@ -144,7 +144,7 @@ class Lowering : public Rewriter {
         if (block.ops[j]->code == OpCode::load_field) last_fill = j;
         if (block.ops[j]->code == end_code) end = j;
       }
-      if (end == block.ops.size()) {  // only fillers come here: place_waits has put every release
+      if (end == block.ops.size() && op.code == OpCode::acquire) {  // place_waits has put every release
         end = last_fill + 1;
         block.ops.insert(block.ops.begin() + static_cast<long>(end),
                          module_.make(OpCode::publish, {slot}, {}, {}, op.location));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/passes/lower_schedules_p.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -61,18 +62,22 @@ class Lowering : public Rewriter {
   }
 
   Result<void> survey_task(const Op& task) {
-    int times = 0;
-    const Op* nested = nullptr;
+    std::vector<const Op*> loops;
     bool fills = false;
-    Value schedule = no_value;
-    for (const auto& op : task.regions[0].ops)
-      if (op->code == OpCode::each) ++times, schedule = op->operands[0];
     walk(task.regions[0], [&](const Op& op) {
-      if (op.code == OpCode::each && times-- <= 0) nested = &op;
+      if (op.code == OpCode::each) loops.push_back(&op);
       fills |= op.code == OpCode::acquire;
     });
-    if (nested) return lower_error(module_, *nested, "stands directly in its task, not in a loop or branch");
-    if (schedule == no_value) return {};
+    if (loops.empty()) return {};
+    const Value schedule = loops[0]->operands[0];
+    if (plans_[schedule].dynamic) {
+      // The counter is taken up once, and the hidden ring's cursors live as long as the loop.
+      if (loops.size() > 1) return lower_error(module_, *loops[1], "tiles of a counter are iterated once in a task");
+      const auto& ops = task.regions[0].ops;
+      if (std::none_of(ops.begin(), ops.end(), [&](const auto& op) { return op.get() == loops[0]; }))
+        return lower_error(module_, *loops[0],
+                           "tiles of a counter are iterated directly in the task, not in a loop or branch");
+    }
     readers_.insert(&task);
     Plan& plan = plans_[schedule];
     if (!plan.scheduler || (fills && !scheduler_fills_)) plan.scheduler = &task;

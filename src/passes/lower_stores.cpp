@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "src/passes/op_builder_p.h"
 #include "src/passes/tensor_view_p.h"
@@ -15,9 +16,11 @@ namespace {
 /// Staging of the stores of one task that write equal tiles to one tensor.
 struct Staging {
   Value buffer = no_value;
-  int stores = 0;  ///< in the task's text
-  int slots = 1;   ///< per instance
-  int next = 0;    ///< slot of the next store
+  int stores = 0;        ///< in the task's text
+  bool together = true;  ///< all in one block, so that they happen in their order, all or none
+  const Block* block = nullptr;
+  int slots = 1;  ///< per instance
+  int next = 0;   ///< slot of the next store
 };
 
 using Key = std::pair<Value, std::string>;  // tensor parameter, tile type
@@ -27,6 +30,7 @@ class Lowering : public Rewriter {
   Lowering(Module& module, const Target& target) : Rewriter(module), target_(target) {}
 
   Result<void> run_all() {
+    TLXJIT_TRY(check_loads());
     Rewriter::run(module_.body);
     if (fault_) return std::move(*fault_);
     return {};
@@ -69,16 +73,44 @@ class Lowering : public Rewriter {
     }
   }
 
+  void survey(const Block& block) {
+    for (const auto& op : block.ops) {
+      if (op->code == OpCode::store && staged(*op)) {
+        Staging& staging = stagings_[key(*op)];
+        staging.together &= staging.stores++ == 0 || staging.block == &block;
+        staging.block = &block;
+      }
+      for (const Block& region : op->regions) survey(region);
+    }
+  }
+
+  /// Scalar loads are ordinary reads by one thread; nothing orders them after stores that other threads or the
+  /// copy engine still carry out.
+  Result<void> check_loads() const {
+    if (!target_.tensor_maps) return {};
+    std::set<Value> stored;
+    walk(module_.body, [&](const Op& op) {
+      if (op.code == OpCode::store) stored.insert(parameter(op.operands[0]));
+    });
+    const Op* bad = nullptr;
+    walk(module_.body, [&](const Op& op) {
+      if (!bad && op.code == OpCode::load_scalar && stored.count(parameter(op.operands[0]))) bad = &op;
+    });
+    if (bad)
+      return lower_error(
+          module_, *bad,
+          "reads a tensor that this kernel writes, which " + target_.name + " does not order; use another tensor");
+    return {};
+  }
+
   void task(std::unique_ptr<Op> op, OpBuilder& b) {
     stagings_.clear();
-    walk(op->regions[0], [&](const Op& inner) {
-      if (inner.code == OpCode::store && staged(inner)) ++stagings_[key(inner)].stores;
-    });
+    survey(op->regions[0]);
     const int64_t replicas = op->attrs.integer("replicas");
     for (auto& [key, staging] : stagings_) {
-      // Two slots let a store read one while the next tile is written to the other; the slot of each store is
-      // fixed in the text, so the number of stores must be even.
-      staging.slots = staging.stores % 2 == 0 ? 2 : 1;
+      // Two slots let a store read one while the next tile is written to the other. The slot of each store is
+      // fixed in the text: in one block and even in number, the stores alternate however often the block runs.
+      staging.slots = staging.together && staging.stores % 2 == 0 ? 2 : 1;
       const Type tile = *parse_type(key.second);
       staging.buffer = b.value(OpCode::buffer, {},
                                Type::buffer(static_cast<int32_t>(replicas * staging.slots), tile.shape, tile.elem),

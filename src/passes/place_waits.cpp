@@ -34,6 +34,13 @@ struct State {
   }
 };
 
+/// A release whose dots are still in flight.
+struct Pending {
+  Value slot = no_value;
+  uint32_t location = 0;
+  bool written = false;  ///< by the author; else implied
+};
+
 /// A value's view chain ends at the slot it was taken from.
 Value slot_of(const Module& module, Value v) {
   for (const Op* def = module.def(v); def; def = module.def(v)) {
@@ -88,7 +95,8 @@ class Placer {
       if (set.code != OpCode::set || !operand_variables_.count(set.operands[0]) || uses_[set.operands[1]] != 1)
         continue;
       const Op* def = module_.def(set.operands[1]);
-      if (!def || info(def->code).scope != Scope::pure) continue;
+      // A read of a variable stays: something in between may assign it.
+      if (!def || info(def->code).scope != Scope::pure || def->code == OpCode::get) continue;
       for (size_t j = i; j-- > 0;)
         if (block.ops[j].get() == def) {
           std::rotate(block.ops.begin() + static_cast<long>(j), block.ops.begin() + static_cast<long>(j) + 1,
@@ -122,6 +130,7 @@ class Placer {
       }
       if (released) continue;
       auto release = module_.make(OpCode::release, {slot}, {}, {}, block.ops[i]->location);
+      implied_.insert(release.get());
       block.ops.insert(block.ops.begin() + static_cast<long>(last) + 1, std::move(release));
     }
   }
@@ -143,6 +152,15 @@ class Placer {
     if (pending >= 0) wait(state, pending, b);
   }
 
+  /// Whether an op may wait for another task.
+  static bool blocks(const Op& op) {
+    if (op.code == OpCode::wait_slot || op.code == OpCode::acquire || op.code == OpCode::wait) return true;
+    for (const Block& region : op.regions)
+      for (const auto& inner : region.ops)
+        if (blocks(*inner)) return true;
+    return false;
+  }
+
   bool reading(const State& state, Value slot) const {
     for (const auto& [dot, younger] : state.in_flight)
       if (dots_.at(dot).slots.count(slot)) return true;
@@ -157,36 +175,38 @@ class Placer {
       block.ops.clear();
     }
     const Ops& source = emit ? old : block.ops;
-    std::vector<std::pair<Value, uint32_t>> pending;  // slots whose release waits for its dots, with its location
+    std::vector<Pending> pending;
     OpBuilder builder{module_, &block.ops};
     OpBuilder* b = emit ? &builder : nullptr;
     const auto release_complete = [&] {
       std::erase_if(pending, [&](const auto& item) {
-        if (reading(state, item.first)) return false;
+        if (reading(state, item.slot)) return false;
         if (b) {
           OpBuilder at = *b;
-          at.location = item.second;
-          at.append(OpCode::release, {item.first});
+          at.location = item.location;
+          at.append(OpCode::release, {item.slot});
         }
         return true;
       });
     };
-    const auto finish = [&] {
-      while (!pending.empty()) {
-        const Value slot = pending.front().first;
-        complete(state, b, [&](const DotReads& reads) { return reads.slots.count(slot) != 0; });
-        release_complete();
-      }
+    const auto finish = [&](bool written_only) {
+      for (const Pending& item : std::vector<Pending>(pending))
+        if (item.written || !written_only)
+          complete(state, b, [&](const DotReads& reads) { return reads.slots.count(item.slot) != 0; });
+      release_complete();
     };
 
     for (size_t i = 0; i < source.size(); ++i) {
       Op& op = *source[i];
       builder.location = op.location;
-      if (op.code == OpCode::yield) finish();
+      if (op.code == OpCode::yield) finish(false);
+      // A release that the author wrote may be what another task needs before it ends this wait; one that is
+      // implied stands, for the author, at the end of the region.
+      if (blocks(op)) finish(true);
       before(op, i + 1 < source.size() ? source[i + 1].get() : nullptr, state, b);
       release_complete();
       if (op.code == OpCode::release) {
-        pending.emplace_back(op.operands[0], op.location);
+        pending.push_back({op.operands[0], op.location, !implied_.count(&op)});
         release_complete();
         continue;  // written by release_complete
       }
@@ -201,7 +221,7 @@ class Placer {
       }
       release_complete();
     }
-    finish();
+    finish(false);
   }
 
   /// What must happen before an op.
@@ -254,6 +274,7 @@ class Placer {
   std::map<const Op*, DotReads> dots_;
   std::set<Value> operand_variables_;
   std::map<Value, int> uses_;
+  std::set<const Op*> implied_;
 };
 
 }  // namespace

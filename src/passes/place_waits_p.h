@@ -13,7 +13,8 @@ TLXJIT_NAMESPACE_BEGIN
 ///   - dot.commit after each dot,
 ///   - dot.wait before sums are read or written, before a value that is assigned to an in-flight operand is
 ///     made (its op is moved down to the assignment first), before a slot is released, and at the end of a task,
-///   - release of each slot at the first point where all its reads are known to be complete.
+///   - release of each slot at the first point where all its reads are known to be complete; one that the author
+///     wrote no later than the next op that may wait for another task.
 /// Younger groups stay in flight wherever the count allows it.
 Result<void> place_waits(Module& module);
 

@@ -124,12 +124,26 @@ class TLXJIT_API Tiles {
   /// `fn` takes as many indices as the schedule yields.
   template <class Fn>
   void each(Fn&& fn, std::source_location at = std::source_location::current()) const {
-    run([&](std::vector<Index>& i) { call(fn, i); }, at);
+    run([&](std::vector<Index>& i) { call(fn, i); }, wanted<Fn>(), at);
   }
   int indices() const;
 
  private:
   friend class Kernel;
+  /// How many indices a function takes; -1: a list of any length.
+  template <class Fn>
+  static constexpr int wanted() {
+    if constexpr (std::is_invocable_v<Fn&, std::vector<Index>&>)
+      return -1;
+    else if constexpr (std::is_invocable_v<Fn&, Index>)
+      return 1;
+    else if constexpr (std::is_invocable_v<Fn&, Index, Index>)
+      return 2;
+    else if constexpr (std::is_invocable_v<Fn&, Index, Index, Index>)
+      return 3;
+    else
+      return 4;
+  }
   template <class Fn>
   static void call(Fn& fn, std::vector<Index>& i) {
     if constexpr (std::is_invocable_v<Fn&, std::vector<Index>&>)
@@ -143,7 +157,7 @@ class TLXJIT_API Tiles {
     else
       fn(std::move(i[0]), std::move(i[1]), std::move(i[2]), std::move(i[3]));
   }
-  void run(const std::function<void(std::vector<Index>&)>& fn, std::source_location at) const;
+  void run(const std::function<void(std::vector<Index>&)>& fn, int wanted, std::source_location at) const;
   std::shared_ptr<BuilderState> state_;
   Value value_ = no_value;
 };

@@ -104,6 +104,26 @@ TEST(BuilderFaults, TasksDoNotNest) {
   EXPECT_EQ(f.k.faults()[0].message, "task: a task stands in no other task");
 }
 
+TEST(BuilderFaults, IndicesThatTheScheduleDoesNotYield) {
+  Kernel k{"k"};
+  const Tiles tiles = k.persistent(k.dim("M"), k.dim("N"));
+  k.task("t").body([&] { tiles.each([](Index, Index, Index) {}); });
+  ASSERT_EQ(k.faults().size(), 1u);
+  EXPECT_EQ(k.faults()[0].message, "each: the schedule yields 2 indices, the function takes 3");
+}
+
+TEST(BuilderFaults, HandlesOfNothingSayNothing) {
+  Ring ring;
+  (void)ring.acquire();
+  (void)ring.wait()["a"].t();
+  ring.slot<float>("a", {4, 4});
+  Slot().publish();
+  Accumulator().clear();
+  EXPECT_FALSE(Accumulator().read().valid());
+  EXPECT_FALSE(Tensor().load({0}).valid());
+  Tiles().each([](Index) {});
+}
+
 TEST(BuilderFaults, AllFaultsAreListed) {
   Fixture f;
   f.k.task("t").body([&](Task& t) {

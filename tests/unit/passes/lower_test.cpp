@@ -139,5 +139,124 @@ TEST(Lower, LoweredModulesAreNotLoweredAgain) {
   EXPECT_EQ(again.error().message, "the module is lowered already, for cpu");
 }
 
+/// A kernel whose only task stores 64×64 tiles of bf16 to `x` and iterates 10 tiles of a counter.
+struct Small {
+  Kernel k{"k"};
+  Index n = k.dim("N");
+  Tensor x = k.tensor<bf16>("x", {n, n});
+  Tile tile(Task& t) { return t.full<float>({64, 64}, 1).to<bf16>(); }
+  Tiles tiles() {
+    return k.dynamic(10, [&](Index t) -> TileAt { return {t >= 0, {t}}; });
+  }
+};
+
+/// Slots of the staging buffer and the groups that may be in flight when a slot is used again.
+std::pair<int, int64_t> staging_of(const Kernel& kernel) {
+  auto module = lowered(kernel, "sm_90a");
+  if (!module) return {-1, -1};
+  std::pair<int, int64_t> found{0, 99};
+  walk(module->body, [&](const Op& op) {
+    if (op.code == OpCode::buffer) found.first = module->type(op.results[0]).slots;
+    if (op.code == OpCode::copy_drain && op.attrs.integer("read") == 1)
+      found.second = std::min(found.second, op.attrs.integer("pending"));
+  });
+  return found;
+}
+
+TEST(Lower, TwoStagingSlotsOnlyWhereStoresAlternateOnEveryPath) {
+  const auto stores = [](const std::function<void(Small&, const Tile&)>& fn) {
+    Small s;
+    s.k.grid(1);
+    s.k.task("t").body([&](Task& t) { fn(s, s.tile(t)); });
+    return staging_of(s.k);
+  };
+  const std::pair<int, int64_t> two{2, 1}, one{1, 0};
+  EXPECT_EQ(stores([](Small& s, const Tile& x) { s.x.store({0, 0}, x), s.x.store({64, 0}, x); }), two);
+  EXPECT_EQ(stores([](Small& s, const Tile& x) {
+              s.k.range(s.n).each([&] { s.x.store({0, 0}, x), s.x.store({64, 0}, x); });
+            }),
+            two);
+  EXPECT_EQ(stores([](Small& s, const Tile& x) { s.x.store({0, 0}, x); }), one);
+  EXPECT_EQ(stores([](Small& s, const Tile& x) {
+              s.k.range(s.n).each([&] { s.x.store({0, 0}, x); });
+              s.x.store({64, 0}, x);
+            }),
+            one);
+  EXPECT_EQ(stores([](Small& s, const Tile& x) {
+              s.k.when(s.n > 5, [&] { s.x.store({0, 0}, x); }, [&] { s.x.store({64, 0}, x); });
+            }),
+            one);
+}
+
+TEST(Lower, ACounterIsIteratedOnceAndDirectlyInTheTask) {
+  Small twice;
+  const Tiles a = twice.tiles();
+  twice.k.task("t").body([&] { a.each([](Index) {}), a.each([](Index) {}); });
+  EXPECT_EQ(refusal(twice.k), "each: tiles of a counter are iterated once in a task");
+  Small nested;
+  const Tiles b = nested.tiles();
+  nested.k.task("t").body([&] { nested.k.range(3).each([&] { b.each([](Index) {}); }); });
+  EXPECT_EQ(refusal(nested.k), "each: tiles of a counter are iterated directly in the task, not in a loop or branch");
+}
+
+TEST(Lower, ReadingWhatTheKernelWritesIsRefusedWhereNothingOrdersIt) {
+  const auto build = [](Small& s) {
+    s.k.grid(1);
+    s.k.task("t").body([&](Task& t) {
+      s.x.store({0, 0}, s.tile(t));
+      (void)s.x.load({0, 0});
+      s.x.at(0, 0).store({0}, t.full<float>({64}, 1).to<bf16>());
+    });
+  };
+  Small s;
+  build(s);
+  // An unused load disappears with the builder's clean-up only if it is pure; loads are not.
+  EXPECT_EQ(refusal(s.k),
+            "load: reads a tensor that this kernel writes, which sm_90a does not order; use another tensor");
+  EXPECT_EQ(refusal(s.k, "cpu"), "accepted");
+}
+
+TEST(Lower, SumsKnowWhetherADotOverwrites) {
+  const auto dots = [](const std::function<void(Kernel&, const Index&, Accumulator&, Ring&)>& fn) {
+    Kernel k{"k"};
+    const Index n = k.dim("N"), m = k.dim("M", 1);
+    const Tensor x = k.tensor<bf16>("x", {n, m});
+    const Tensor y = k.tensor<float>("y", {n, m});
+    Ring ring = k.ring(2).slot<bf16>("a", {64, 64});
+    k.grid(1);
+    k.task("p").warps(1).body([&] { k.range(n).each([&] { ring.acquire().load("a", x, {0, 0}); }); });
+    k.task("c").body([&](Task& t) {
+      Accumulator acc = t.accumulator<float>({64, 64});
+      fn(k, m, acc, ring);
+      y.store({0, 0}, acc.read());
+    });
+    auto module = lowered(k, "sm_90a");
+    EXPECT_TRUE(module.ok()) << to_string(module.error());
+    std::string text;
+    walk(module->body, [&](const Op& op) {
+      if (op.code == OpCode::dot) text += std::string(op.attrs.text("overwrite")) + " ";
+      if (op.code == OpCode::acc_write) text += "zero ";
+    });
+    return text;
+  };
+  const auto dot = [](Accumulator& acc, Ring& ring) {
+    const Slot slot = ring.wait();
+    acc.dot(slot["a"], slot["a"]);
+  };
+  EXPECT_EQ(dots([&](Kernel&, const Index&, Accumulator& acc, Ring& r) { dot(acc, r), dot(acc, r); }), "always never ");
+  EXPECT_EQ(dots([&](Kernel& k, const Index& m, Accumulator& acc, Ring& r) { k.range(m).each([&] { dot(acc, r); }); }),
+            "unless ")
+      << "M is at least 1: the loop runs, nothing is zeroed";
+  EXPECT_EQ(
+      dots([&](Kernel& k, const Index& m, Accumulator& acc, Ring& r) { k.range(1, m).each([&] { dot(acc, r); }); }),
+      "unless zero ");
+  EXPECT_EQ(dots([&](Kernel& k, const Index& m, Accumulator& acc, Ring& r) {
+              dot(acc, r);
+              k.when(m > 3, [&] { acc.clear(); });
+              dot(acc, r);
+            }),
+            "always unless ");
+}
+
 }  // namespace
 }  // namespace tlxjit
