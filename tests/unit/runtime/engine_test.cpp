@@ -117,26 +117,5 @@ TEST_F(EngineTest, Buffers) {
   }
 }
 
-TEST(CompileOnly, MakesACubinAndAReport) {
-  EngineOptions o;  // with the environment: it names NVRTC
-  o.cpu_plugin = TLXJIT_TEST_PLUGIN;
-  const Engine engine(o);
-  const Device device = *engine.device("sm_90a");
-  EXPECT_FALSE(device.can_launch());
-  auto exe = engine.compile(gemm(gemm_config("sm_90a")), device);
-  if (!exe && exe.error().code == ErrorCode::library_missing) GTEST_SKIP() << to_string(exe.error());
-  TLXJIT_MUST(exe);
-  EXPECT_GT(exe->binary().size(), 1000u);
-  EXPECT_THAT(exe->source(), HasSubstr("__global__"));
-  EXPECT_GT(exe->report().registers, 0);
-  EXPECT_TRUE(exe->report().diagnostics.empty()) << exe->report().diagnostics[0];
-  EXPECT_EQ(exe->resources().tensor_maps, 3);
-  bf16 x[64];
-  const TensorArg none = tensor<bf16>(nullptr, {8, 0});
-  EXPECT_EQ(message(exe->launch({none, none, tensor<bf16>(x, {8, 8})})),
-            "`gemm` was compiled for sm_90a, which only compiles; take a device of Engine::devices()");
-  EXPECT_EQ(device.allocate(8).error().message, "sm_90a only compiles: it has no memory and no streams");
-}
-
 }  // namespace
 }  // namespace tlxjit::runtime_test
