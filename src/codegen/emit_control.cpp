@@ -65,14 +65,17 @@ void Emitter::loop(const Op& op) {
   const Value i = body.args[0];
   const std::string name = declare(i);
   ranges_.set_loop(i, op.operand(0), op.operand(1));
-  int64_t step = 0;
-  const std::string next =
-      is_constant(op.operand(2), step) && step == 1 ? "++" + name : name + " += " + scalar(op.operand(2));
+  const std::string begin = scalar(op.operand(0)), end = scalar(op.operand(1)), step = scalar(op.operand(2));
+  int64_t known = 0;
+  const bool by_one = is_constant(op.operand(2), known) && known == 1;
   out_->line("#pragma unroll 1");
-  out_->open(fmt::format("for ({0} {1} = {2}; {1} < {3}; {4}) {{", c_type(module_.type(i).elem), name,
-                         scalar(op.operand(0)), scalar(op.operand(1)), next));
+  out_->open(fmt::format("for (i32 {0} = {1}; {0} < {2}; {3}) {{", name, begin, end,
+                         by_one ? "++" + name : name + " += " + step));
   block(body);
   flush_all();
+  // The last value is below the end; a step from there may pass beyond what the type holds.
+  if (!by_one && ranges_.of(op.operand(1)).high - 1 + ranges_.of(op.operand(2)).high > range_of(Elem::i32).high)
+    out_->line(fmt::format("if ((u32){} - (u32){} <= (u32){}) break;", end, name, step));
   out_->close();
 }
 

@@ -49,13 +49,14 @@ std::string literal(const Op& constant, Elem elem) {
     const auto end = std::to_chars(text, text + sizeof text, value).ptr;
     std::string s(text, end);
     if (s.find_first_of(".e") == std::string::npos) s += ".0";
-    return value < 0 ? "(" + s + "f)" : s + "f";
+    return std::signbit(value) ? "(" + s + "f)" : s + "f";  // of −0 too: `-` before it would make `--`
   }
   if (elem == Elem::f64) {
     const double value = d ? *d : i ? static_cast<double>(*i) : 0.0;
     return fmt::format("__longlong_as_double(0x{:016x})", std::bit_cast<uint64_t>(value));
   }
   const int64_t value = i ? *i : 0;
+  if (elem == Elem::i64 && value == INT64_MIN) return "(-9223372036854775807ll - 1)";
   if (elem == Elem::i64 || elem == Elem::u64) return fmt::format("({}){}ll", c_type(elem), value);
   if (elem == Elem::i32 && value == INT32_MIN) return "(-2147483647 - 1)";
   return value < 0 ? fmt::format("({})", value) : std::to_string(value) + (elem == Elem::u32 ? "u" : "");
@@ -101,16 +102,28 @@ void Emitter::scalar_op(const Op& op) {
   out_->line(element(op, in, name, args));
 }
 
+namespace {
+
+/// Arithmetic in this type wraps as the IR's does.
+const char* wrapping_type(Elem elem) { return bits(elem) == 64 ? "u64" : "u32"; }
+
+std::string negated(Elem elem, const std::string& a) {
+  return fmt::format("({0})(({1})0 - ({1}){2})", c_type(elem), wrapping_type(elem), a);
+}
+
+}  // namespace
+
 std::string Emitter::integer_binary(const Op& op, const std::string& a, const std::string& b) {
   const Type& type = module_.type(op.result());
   const char* sign = op.code == OpCode::add ? "+" : op.code == OpCode::sub ? "-" : "*";
-  // Signed overflow is undefined in C and wraps in the IR: go through unsigned unless it cannot happen.
+  // Signed overflow is undefined in C and wraps in the IR: go through unsigned unless it cannot happen. Types of
+  // fewer than 32 bits are computed in int.
   const bool plain =
-      is_unsigned_int(type.elem) ||
-      (type.kind == TypeKind::scalar && ranges_.exact(op).within(range_of(type.elem)) && bits(type.elem) == 32);
+      bits(type.elem) >= 32 &&
+      (is_unsigned_int(type.elem) ||
+       (type.kind == TypeKind::scalar && ranges_.exact(op).within(range_of(type.elem)) && bits(type.elem) == 32));
   if (plain) return fmt::format("{} {} {}", a, sign, b);
-  const char* u = bits(type.elem) == 64 ? "u64" : "u32";
-  return fmt::format("({})(({}){} {} ({}){})", c_type(type.elem), u, a, sign, u, b);
+  return fmt::format("({0})(({1}){2} {3} ({1}){4})", c_type(type.elem), wrapping_type(type.elem), a, sign, b);
 }
 
 /// `T dest = …;`, or `T dest; macro(dest, …);`.
@@ -125,9 +138,10 @@ std::string Emitter::element(const Op& op, Elem in, const std::string& dest, con
     return math(fn);
   };
   switch (op.code) {
-    case OpCode::neg: return equals(real ? "-" + a : fmt::format("({})(0u - (u32){})", c_type(out), a));
+    case OpCode::neg: return equals(real ? "-" + a : negated(out, a));
     case OpCode::bit_not: return equals((in == Elem::b1 ? "!" : "~") + a);
-    case OpCode::abs: return real ? f32_only(Math::abs) : equals(fmt::format("{0} < 0 ? -{0} : {0}", a));
+    case OpCode::abs:
+      return real ? f32_only(Math::abs) : equals(fmt::format("{0} < 0 ? {1} : {0}", a, negated(out, a)));
     case OpCode::exp2: return f32_only(Math::exp2);
     case OpCode::log2: return f32_only(Math::log2);
     case OpCode::rcp: return f32_only(Math::rcp);
@@ -148,7 +162,7 @@ std::string Emitter::element(const Op& op, Elem in, const std::string& dest, con
     case OpCode::ceil_div: {
       if (in != Elem::i32) return equals(fmt::format("{0} / {1} + ({0} % {1} != 0)", a, b));
       const Range high = ranges_.of(op.operand(0)), step = ranges_.of(op.operand(1));
-      if (high.high + step.high - 1 < (int64_t{1} << 32))
+      if (high.high + step.high - 1 <= range_of(Elem::u32).high)
         return equals(fmt::format("(i32)(((u32){0} + ((u32){1} - 1u)) / (u32){1})", a, b));
       return equals(fmt::format("(i32)((u32){0} / (u32){1} + ((u32){0} % (u32){1} != 0u))", a, b));
     }
@@ -160,8 +174,7 @@ std::string Emitter::element(const Op& op, Elem in, const std::string& dest, con
     case OpCode::bit_and: return equals(a + " & " + b);
     case OpCode::bit_or: return equals(a + " | " + b);
     case OpCode::bit_xor: return equals(a + " ^ " + b);
-    case OpCode::shl:
-      return equals(fmt::format("({})(({}){} << {})", c_type(out), bits(out) == 64 ? "u64" : "u32", a, b));
+    case OpCode::shl: return equals(fmt::format("({})(({}){} << {})", c_type(out), wrapping_type(out), a, b));
     case OpCode::shr: return equals(a + " >> " + b);
     case OpCode::cmp: {
       const std::string_view pred = op.attrs.text("pred");

@@ -197,6 +197,7 @@ void Emitter::tile_op(const Op& op, const Block& block, size_t index) {
       else
         accumulator_columns(op, names);
       if (alias_is_safe(op, block, index)) return alias(v, std::move(names), no_value);
+      copies_.insert(v);
       return declare_registers(v, &names);
     }
     default: return pend(op);

@@ -4,14 +4,15 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "src/codegen/abi_p.h"
-#include "src/passes/place_tasks_p.h"
 #include "src/codegen/ranges_p.h"
 #include "src/codegen/target_p.h"
 #include "src/codegen/writer_p.h"
 #include "src/layout/assign_p.h"
+#include "src/passes/place_tasks_p.h"
 #include "tlxjit/core/result.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -42,6 +43,8 @@ class Emitter {
   bool is_constant(Value v, int64_t& value) const;
   /// Names of the registers of a tile, tile variable or accumulator, written by now.
   const std::vector<std::string>& registers(Value v);
+  /// Whether a `get` had to be written as a copy: its registers are then written where the `get` stands.
+  bool is_copy(Value v) const { return copies_.count(v) != 0; }
   /// Declares the result of a hardware op and gives its name.
   std::string declare(Value v);
   /// A statement of the thread that issues for the instance.
@@ -117,7 +120,8 @@ class Emitter {
   std::vector<std::string> names_;                                 ///< of scalars, by value
   std::unordered_map<Value, std::vector<std::string>> registers_;  ///< of tiles
   std::unordered_map<Value, Value> roots_;                         ///< the value whose registers an alias shares
-  std::unordered_map<Value, int> pending_;                         ///< value → elements of its group
+  std::unordered_set<Value> copies_;        ///< gets that do not share their variable's registers
+  std::unordered_map<Value, int> pending_;  ///< value → elements of its group
   std::vector<Group> groups_;
   bool failed_ = false;
   Error error_;

@@ -8,18 +8,15 @@ TLXJIT_NAMESPACE_BEGIN
 
 namespace {
 
-constexpr int64_t far = int64_t{1} << 62;
-
-int64_t clamp(__int128 x) { return static_cast<int64_t>(std::clamp<__int128>(x, -far, far)); }
+constexpr Range unknown = {-(Bound{1} << 100), Bound{1} << 100};
 
 }  // namespace
 
 Range range_of(Elem elem) {
   if (elem == Elem::b1) return {0, 1};
-  if (!is_int(elem) || bits(elem) == 64) return {is_unsigned_int(elem) ? 0 : -far, far};
-  const int n = bits(elem);
-  if (is_unsigned_int(elem)) return {0, (int64_t{1} << n) - 1};
-  return {-(int64_t{1} << (n - 1)), (int64_t{1} << (n - 1)) - 1};
+  const int n = is_int(elem) ? bits(elem) : 64;
+  if (is_unsigned_int(elem)) return {0, (Bound{1} << n) - 1};
+  return {-(Bound{1} << (n - 1)), (Bound{1} << (n - 1)) - 1};
 }
 
 Range Ranges::of(Value v) {
@@ -36,15 +33,17 @@ Range Ranges::of(Value v) {
 
 Range Ranges::exact(const Op& op) {
   const Range a = of(op.operand(0)), b = of(op.operand(1));
-  if (op.code == OpCode::add) return {clamp(__int128{a.low} + b.low), clamp(__int128{a.high} + b.high)};
-  if (op.code == OpCode::sub) return {clamp(__int128{a.low} - b.high), clamp(__int128{a.high} - b.low)};
-  const __int128 p[] = {__int128{a.low} * b.low, __int128{a.low} * b.high, __int128{a.high} * b.low,
-                        __int128{a.high} * b.high};
-  return {clamp(*std::min_element(p, p + 4)), clamp(*std::max_element(p, p + 4))};
+  if (op.code == OpCode::add) return {a.low + b.low, a.high + b.high};
+  if (op.code == OpCode::sub) return {a.low - b.high, a.high - b.low};
+  Bound p[4];
+  if (__builtin_mul_overflow(a.low, b.low, &p[0]) || __builtin_mul_overflow(a.low, b.high, &p[1]) ||
+      __builtin_mul_overflow(a.high, b.low, &p[2]) || __builtin_mul_overflow(a.high, b.high, &p[3]))
+    return unknown;
+  return {*std::min_element(p, p + 4), *std::max_element(p, p + 4)};
 }
 
 void Ranges::set_loop(Value variable, Value low, Value high) {
-  const int64_t first = of(low).low;
+  const Bound first = of(low).low;
   known_[variable] = {first, std::max(first, of(high).high - 1)};
 }
 

@@ -2,20 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstdint>
 #include <unordered_map>
 
 #include "tlxjit/ir/module.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
+/// Wide enough for a sum or a difference of any two integers, and for a product of all but u64.
+using Bound = __int128;
+
 struct Range {
-  int64_t low;
-  int64_t high;
+  Bound low;
+  Bound high;
   bool within(const Range& other) const { return low >= other.low && high <= other.high; }
 };
 
-/// All values of an integer type; i64 and u64 are bounded to what int64_t arithmetic can follow.
+/// All values of an integer type or b1; of other types nothing is known, and the widest range is given.
 Range range_of(Elem elem);
 
 class Ranges {
@@ -23,7 +25,7 @@ class Ranges {
   explicit Ranges(const Module& module) : module_(module) {}
   /// Bounds of a scalar value; the whole type where nothing is known.
   Range of(Value v);
-  /// Bounds of an add, sub or mul before it wraps.
+  /// Bounds of an add, sub or mul before it wraps. Where they cannot be told, a range that is within no type's.
   Range exact(const Op& op);
   bool non_negative(Value v) { return of(v).low >= 0; }
   /// A loop's variable: from `low` up to below `high`.

@@ -147,6 +147,8 @@ void HopperTarget::dot(Emitter& e, const Op& op) {
   if (in_registers) p = e.registers(a);
   const int block_sums = static_cast<int>(n / 2), block_a = static_cast<int>(k / 4);
   Writer& w = e.out();
+  // The text's own fence stands before the variable is read; a copy comes after it.
+  if (in_registers && e.is_copy(a)) w.line(ptx_(Ptx::wgmma_fence));
   w.open("{");
   if (!in_registers) w.line(fmt::format("const u64 da = {};", da.value));
   w.line(fmt::format("const u64 db = {};", db.value));

@@ -14,16 +14,27 @@ Result<EmittedKernel> emit_cuda(const Module& lowered) {
     error.message = "the CUDA emitter reads modules lowered for sm_90a, not '" + lowered.target + "'";
     return error;
   }
+  auto facts = find_target(lowered.target);
+  if (!facts) return facts.error();
   auto abi = make_abi(lowered);
   if (!abi) return abi.error();
   auto placement = place_tasks(lowered);
   if (!placement) return placement.error();
-  TLXJIT_TRY(check_registers(lowered, *placement, register_file));
+  TLXJIT_TRY(check_registers(lowered, *placement, facts->registers));
+  if (abi->shared_bytes > facts->shared_limit) {
+    Error error;
+    error.kind = ErrorKind::user;
+    error.stage = Stage::emit;
+    error.code = ErrorCode::out_of_resources;
+    error.message = "the kernel needs " + std::to_string(abi->shared_bytes) + " bytes of shared memory, " +
+                    facts->name + " has " + std::to_string(facts->shared_limit);
+    return error;
+  }
   TileLayouts layouts(lowered);
   for (const TaskPlace& place : placement->tasks) TLXJIT_TRY(assign_fragments(lowered, *place.task, layouts));
   EmittedKernel kernel;
   kernel.entry = "tlx_" + identifier(lowered.name);
-  HopperTarget target;
+  HopperTarget target(*facts);
   auto source = Emitter(lowered, *abi, *placement, layouts, target).run(kernel.entry);
   if (!source) return source.error();
   kernel.source = std::move(*source);

@@ -68,7 +68,7 @@ void HopperTarget::setup(Emitter& e) {
 }
 
 void HopperTarget::registers(Emitter& e, int count) {
-  const int share = register_share(e.abi().threads, register_file);
+  const int share = register_share(e.abi().threads, facts_.registers);
   if (count == share) return;
   e.out().line(ptx_(count > share ? Ptx::setmaxnreg_inc : Ptx::setmaxnreg_dec, {std::to_string(count)}));
 }

@@ -4,6 +4,7 @@
 
 #include "backends/nvidia/emit/ptx_p.h"
 #include "src/codegen/emitter_p.h"
+#include "src/passes/lower_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace nvidia {
@@ -18,6 +19,8 @@ struct SharedView {
 
 class HopperTarget final : public GpuTarget {
  public:
+  explicit HopperTarget(const Target& facts) : facts_(facts) {}
+
   // prelude.cpp
   std::string prelude() override;
   std::string signature(Emitter& e, const std::string& name) override;
@@ -55,6 +58,7 @@ class HopperTarget final : public GpuTarget {
   void load(Emitter& e, const Op& op);
   void workspace(Emitter& e, const Op& op);
 
+  const Target facts_;
   PtxUses ptx_;
   bool descriptors_ = false;
   bool elects_ = false;
@@ -62,8 +66,6 @@ class HopperTarget final : public GpuTarget {
 
 /// `base + offset + slot·stride` without the parts that are 0.
 std::string shared_address(Emitter& e, int64_t offset, Value slot, int64_t stride);
-/// 32-bit registers of one multiprocessor.
-inline constexpr int64_t register_file = 65536;
 /// Bytes of one slot of a buffer.
 int64_t slot_bytes(const Type& buffer);
 

@@ -115,6 +115,102 @@ TEST(EmitTest, IntegersWrapUnlessTheyCannot) {
   EXPECT_THAT(source, HasSubstr("= t_x[(i64)("));
 }
 
+TEST(EmitTest, NegationsOfAllTypes) {
+  const std::string source = source_of(lowered(R"(
+    %0 = dim [name = "M"] : i32
+    %1 = scalar [name = "l"] : i64
+    %2 = scalar [name = "b"] : i8
+    %3 = tensor %0 [name = "x"] : tensor<1xi32>
+    %4 = const [value = -0.0] : f32
+    task [name = "t", warps = 1, replicas = 1] {
+      %5 = neg %1 : i64
+      %6 = abs %1 : i64
+      %7 = neg %2 : i8
+      %8 = neg %4 : f32
+      %9 = const [value = -9223372036854775808] : i64
+      %10 = add %1, %9 : i64
+    }
+  )"));
+  EXPECT_THAT(source, HasSubstr("= (i64)((u64)0 - (u64)s_l);"));
+  EXPECT_THAT(source, HasSubstr("= s_l < 0 ? (i64)((u64)0 - (u64)s_l) : s_l;"));
+  EXPECT_THAT(source, HasSubstr("= (signed char)((u32)0 - (u32)s_b);"));
+  EXPECT_THAT(source, HasSubstr("= -(-0.0f);"));
+  EXPECT_THAT(source, HasSubstr("(u64)(-9223372036854775807ll - 1)"));
+}
+
+TEST(EmitTest, SmallUnsignedTypesDoNotOverflowInInt) {
+  EXPECT_THAT(source_of(lowered(R"(
+    %0 = scalar [name = "a"] : u16
+    task [name = "t", warps = 1, replicas = 1] {
+      %1 = mul %0, %0 : u16
+    }
+  )")),
+              HasSubstr("(unsigned short)((u32)s_a * (u32)s_a)"));
+}
+
+TEST(EmitTest, AStepThatMayPassTheTypeEndsTheLoop) {
+  const auto loop = [](const std::string& end, const std::string& step) {
+    return source_of(lowered(R"(
+      %0 = dim [name = "M"] : i32
+      %1 = const [value = 0] : i32
+      %2 = const [value = 128] : i32
+      %3 = div %0, %2 : i32
+      %4 = const [value = 1] : i32
+      task [name = "t", warps = 1, replicas = 1] {
+        for %1, )" + end + ", " +
+                             step + " {\n (%9: i32)\n }\n }\n"));
+  };
+  EXPECT_THAT(loop("%0", "%2"), AllOf(HasSubstr("+= 128)"), HasSubstr("if ((u32)d_M - (u32)v5 <= (u32)128) break;")));
+  EXPECT_THAT(loop("%0", "%4"), AllOf(HasSubstr("; ++v5)"), Not(HasSubstr("break;"))));
+  EXPECT_THAT(loop("%3", "%2"), Not(HasSubstr("break;")));
+  EXPECT_THAT(loop("%3", "%0"), HasSubstr("break;"));
+}
+
+TEST(EmitTest, ADotOfACopiedVariableHasAFence) {
+  const auto flow = [](const std::string& between, const std::string& after) {
+    return source_of(lowered(R"(
+      %0 = buffer [swizzle = 128, offset = 0] : buffer<1, 64x64xbf16>
+      %1 = const [value = 0] : i32
+      %2 = const [value = 1.0] : f32
+      task [name = "t", warps = 4, replicas = 1] {
+        %3 = accumulator : accumulator<64x64xf32>
+        %4 = acc.read %3 [col = 0] : tile<64x64xf32>
+        %5 = cast %4 : tile<64x64xbf16>
+        %6 = var %5 : var<tile<64x64xbf16>>
+        dot.fence
+        %7 = get %6 : tile<64x64xbf16>
+        )" + between + R"(
+        %8 = view %0, %1 : view<64x64xbf16>
+        dot %3, %7, %8 [overwrite = "never"]
+        dot.commit
+        dot.wait [pending = 0]
+        )" + after + "}\n"));
+  };
+  const auto fences = [](const std::string& source) {
+    size_t n = 0;
+    for (size_t at = source.find("wgmma_fence();"); at != std::string::npos; at = source.find("wgmma_fence();", at + 1))
+      ++n;
+    return n;
+  };
+  EXPECT_EQ(fences(flow("", "set %6, %5")), 1u) << "the text's own: the dot reads the variable's registers";
+  // The variable changes between: the dot reads a copy, which is written after the text's fence.
+  const std::string copied = flow("set %6, %5", "");
+  ASSERT_EQ(fences(copied), 2u);
+  EXPECT_LT(copied.rfind("u32 v"), copied.rfind("wgmma_fence();"));
+  EXPECT_LT(copied.rfind("wgmma_fence();"), copied.find("wgmma.mma_async"));
+}
+
+TEST(EmitTest, SharedMemoryBeyondTheTargets) {
+  Module module = with_sums("");
+  module.attrs.set("shared_bytes", int64_t{232448});
+  EXPECT_TRUE(emit_cuda(module));
+  module.attrs.set("shared_bytes", int64_t{232449});
+  auto kernel = emit_cuda(module);
+  ASSERT_FALSE(kernel);
+  EXPECT_EQ(kernel.error().code, ErrorCode::out_of_resources);
+  EXPECT_EQ(kernel.error().message, "the kernel needs 232449 bytes of shared memory, sm_90a has 232448");
+}
+
 Error error_of(const Module& module) {
   auto kernel = emit_cuda(module);
   EXPECT_FALSE(kernel);
