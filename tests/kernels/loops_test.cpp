@@ -1,0 +1,71 @@
+// tests/kernels/loops_test.cpp — counted loops at the ends of i32 run as often on every target.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tests/kernels/fixture.h"
+
+namespace kernels_test {
+
+class Loops : public KernelTest {};
+
+TEST_P(Loops, EndWhereAStepWouldPassTheEnd) {
+  // Counts the turns of a loop and keeps its last index. A tile's rows all hold the same number; as f32 it is exact
+  // in halves of 16 bits.
+  Kernel k{"loops"};
+  const Index size = k.dim("N");
+  const Tensor out = k.tensor<float>("out", {size});
+  const Scalar first = k.scalar<int32_t>("first"), end = k.scalar<int32_t>("end"), step = k.scalar<int32_t>("step");
+  k.grid(1);
+  k.task("main").body([&](Task& t) {
+    Index turns = first * 0, last = first * 0;
+    k.range(first, end, step).each([&](Index i) {
+      turns = turns + 1;
+      last = i;
+    });
+    const auto put = [&](int place, const Index& x) {
+      out.store({64 * place}, maximum(t.full<float>({64, 8}, x.to<float>()), 1));
+    };
+    put(0, turns);
+    put(1, last & 0xffff);
+    put(2, last >> 16);
+  });
+  auto exe = compile(k);
+  TLXJIT_MUST(exe);
+  const int32_t big = INT32_MAX;
+  const int32_t cases[][3] = {
+      {0, 0, 1},
+      {0, -5, 7},
+      {5, 5, big},
+      {0, 10, 3},
+      {0, 9, 3},
+      {-7, 8, 5},
+      {big - 1, big, 1},
+      {big - 10, big, 7},
+      {big - 7, big, 7},
+      {0, big, big},
+      {0, big, big - 1},
+      {1, big, 1 << 30},
+      {0, big, 1 << 30},
+      {INT32_MIN, big, big},
+      {INT32_MIN, big, 1 << 30},
+      {INT32_MIN, INT32_MIN + 3, 2},
+      {big, INT32_MIN, 1},
+      {-big, big, 123456789},
+  };
+  for (const auto& [from, to, by] : cases) {
+    SCOPED_TRACE(std::to_string(from) + " to " + std::to_string(to) + " by " + std::to_string(by));
+    int64_t turns = 0, last = 0;
+    for (int64_t i = from; i < to; i += by) ++turns, last = i;
+    Random random(1);
+    TestTensor<float> y({192}, random);
+    TLXJIT_MUST(exe->launch({y.on(device()), from, to, by}));
+    TLXJIT_MUST(device().synchronize());
+    y.download();
+    const double wanted[] = {static_cast<double>(turns), static_cast<double>(last & 0xffff),
+                             static_cast<double>(last >> 16)};
+    for (int64_t row = 0; row < 192; ++row) ASSERT_EQ(y.result(row), wanted[row / 64]) << "row " << row;
+    EXPECT_EQ(y.strays(), 0u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(On, Loops, places, place_name);
+
+}  // namespace kernels_test
