@@ -97,7 +97,14 @@ class Verifier {
     if (op.code == OpCode::dim || op.code == OpCode::scalar || op.code == OpCode::tensor)
       if (!names_.insert(std::string(op.attrs.text("name"))).second)
         report(op, "the name '" + std::string(op.attrs.text("name")) + "' is taken");
-    if (op.code == OpCode::grid || op.code == OpCode::schedule) has_grid_ = true;
+    if (op.code == OpCode::task && !task_names_.insert(std::string(op.attrs.text("name"))).second)
+      report(op, "the name '" + std::string(op.attrs.text("name")) + "' is taken by another task");
+    if (op.code == OpCode::grid || op.code == OpCode::schedule) {
+      if (has_grid_)
+        report(op, op.code == OpCode::grid ? "a kernel has one grid, from grid() or from its schedule"
+                                           : "a kernel has one schedule, and no grid() beside it");
+      has_grid_ = true;
+    }
 
     if (op.code == OpCode::while_) {  // region 1 sees the values of region 0
       const size_t mark = defined_.size();
@@ -120,7 +127,7 @@ class Verifier {
   std::vector<bool> visible_;
   std::vector<Value> defined_;
   std::vector<Error> faults_;
-  std::set<std::string> names_;
+  std::set<std::string> names_, task_names_;
   int tasks_ = 0;
   int nested_each_ = 0;
   bool has_grid_ = false;

@@ -112,6 +112,11 @@ TEST(Verify, DeclarationsOutsideTasks) {
       {"%30 = program_id : i32", "program_id: stands in a task; code outside tasks forms scalars only"},
       {"%30 = dim [name = \"x\"] : i32", "dim: the name 'x' is taken"},
       {"%30 = dim [name = \"\"] : i32", "dim: needs a name"},
+      {"grid %0", "grid: a kernel has one grid, from grid() or from its schedule"},
+      {"%30 = schedule %0 [kind = \"static\"] : schedule<0> {\n (%31: i32)\n %32 = const [value = 1] : b1\n yield "
+       "%32\n }",
+       "schedule: a kernel has one schedule, and no grid() beside it"},
+      {"task [name = \"t\", warps = 4, replicas = 1] {\n }", "task: the name 't' is taken by another task"},
       {"%30 = ring [fields = \"a 4x4xf32, a 4x4xf32\"] : ring<2>",
        "ring: fields are malformed, absent, or one name stands twice"},
       {"%30 = ring [fields = \"a 4x4xf32\"] : ring<0>", "ring: has 1 to 64 stages"},
