@@ -63,6 +63,16 @@ class Workspaces {
     return node->memory.address();
   }
 
+  /// After a launch that failed: whatever it left is cleared, if the stream can still be waited for. (It cannot
+  /// after a fault on the device, which ends the context, and must not be while it captures.)
+  void clear(CuStream stream, CuDevicePtr words) {
+    const auto capturing = is_capturing(*context_, stream);
+    if (!capturing || *capturing || !synchronize(*context_, stream)) return;
+    std::lock_guard lock(mutex_);
+    for (Node* n = head_.load(); n; n = n->next)
+      if (n->memory.address() == words && n->memory.fill(0, stream)) (void)synchronize(*context_, stream);
+  }
+
  private:
   struct Node {
     CuStream stream;
@@ -121,10 +131,12 @@ class NvidiaKernel final : public runtime::LoadedKernel {
       const auto size = static_cast<size_t>(bytes(abi_.scalars[i].elem));  // little endian: the low bytes come first
       fits = fits && params.push(&call.scalars[i], size, size);
     }
+    CuDevicePtr workspace = 0;
     if (workspaces_.bytes() > 0) {
       auto words = workspaces_.of(stream);
       if (!words) return words.error();
-      fits = fits && params.push(*words);
+      workspace = *words;
+      fits = fits && params.push(workspace);
     }
     if (!fits)
       return runtime::error_of(ErrorKind::user, Stage::launch, ErrorCode::out_of_resources,
@@ -132,7 +144,9 @@ class NvidiaKernel final : public runtime::LoadedKernel {
     LaunchShape shape;
     shape.grid = {static_cast<unsigned>(call.grid), 1, 1};
     shape.block = {static_cast<unsigned>(abi_.threads), 1, 1};
-    return nvidia::launch(function_, shape, stream, params);
+    auto queued = nvidia::launch(function_, shape, stream, params);
+    if (!queued && workspace) workspaces_.clear(stream, workspace);
+    return queued;
   }
 
  private:

@@ -82,6 +82,14 @@ class TLXJIT_API Executable {
   ///
   /// After a first call on a stream, a call allocates nothing. The CPU's call returns when the kernel is done, with
   /// ErrorCode::deadlock when it cannot end; a GPU's errors come with Device::synchronize.
+  ///
+  /// A tensor that the kernel writes overlaps no other tensor of the call; those that are only read may overlap.
+  ///
+  /// Kernels with a workspace (Resources::workspace_words: those with dynamic tiles) have one per stream handle. Each
+  /// launch finds it zero and leaves it zero, so launches that share it must follow one another, as those on one
+  /// stream do. A graph keeps the workspace of the stream it was captured on, wherever it is replayed: no two replays
+  /// of it, nor a replay and a launch on that stream, may overlap. After a launch that failed the workspace is zeroed
+  /// again if the stream can still be waited for; otherwise compile anew.
   Result<void> launch(const Stream& stream, std::initializer_list<Argument> arguments,
                       std::source_location at = std::source_location::current()) const {
     return launch(stream, std::span<const Argument>(arguments.begin(), arguments.size()), at);

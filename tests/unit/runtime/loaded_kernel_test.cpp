@@ -15,18 +15,21 @@ namespace tlxjit::nvidia {
 namespace {
 
 int allocated = 0, filled = 0;
-bool capturing = false;
+CuDevicePtr last_filled = 0;
+bool capturing = false, broken = false;
 
 std::shared_ptr<Driver> driver_with_memory() {
   auto d = fake_driver();
   allocated = filled = 0;
-  capturing = false;
+  capturing = broken = false;
   d->cuMemAlloc = [](CuDevicePtr* p, size_t) {
     return *p = 0x100000u * static_cast<unsigned>(++allocated), cu_success + 0;
   };
   d->cuMemFree = [](CuDevicePtr) { return cu_success + 0; };
-  d->cuMemsetD8Async = [](CuDevicePtr, unsigned char, size_t, CuStream) { return ++filled, cu_success + 0; };
-  d->cuStreamSynchronize = [](CuStream) { return cu_success + 0; };
+  d->cuMemsetD8Async = [](CuDevicePtr p, unsigned char, size_t, CuStream) {
+    return ++filled, last_filled = p, cu_success + 0;
+  };
+  d->cuStreamSynchronize = [](CuStream) { return broken ? 719 : cu_success + 0; };
   d->cuStreamIsCapturing = [](CuStream, int* is) { return *is = capturing ? 1 : 0, cu_success + 0; };
   d->cuOccupancyMaxActiveBlocksPerMultiprocessor = [](int* n, CuFunction, int, size_t) {
     return *n = 2, cu_success + 0;
@@ -111,6 +114,23 @@ TEST_F(LoadedKernelTest, ACaptureNeedsAWorkspaceFromBefore) {
   ASSERT_TRUE(launch(1000));
   capturing = true;
   EXPECT_TRUE(launch(1000));
+}
+
+TEST_F(LoadedKernelTest, AFailedLaunchLeavesAClearWorkspace) {
+  ASSERT_TRUE(launch(1000));
+  const auto words = param<uint64_t>(4 * 128 + 40);
+  const int before = filled;
+  fake_log().next = 1;
+  EXPECT_FALSE(launch(1000));
+  EXPECT_EQ(filled, before + 1);
+  EXPECT_EQ(last_filled, words);
+  // Nothing can be done while the stream captures, nor once the device has failed.
+  capturing = true;
+  EXPECT_FALSE(launch(1000));
+  capturing = false;
+  broken = true;
+  EXPECT_FALSE(launch(1000));
+  EXPECT_EQ(filled, before + 1);
 }
 
 TEST_F(LoadedKernelTest, TensorsWithoutElements) {
