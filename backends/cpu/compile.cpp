@@ -215,21 +215,32 @@ void Compilation::link(llvm::orc::JITTargetMachineBuilder builder, std::unique_p
   program.code = std::shared_ptr<orc::LLJIT>(std::move(*jit));
 }
 
-void run_compilation(void* data) {
+/// LLVM's own tables, once in a process. The guard stands inside call_once: a jump out of it would leave the flag
+/// taken, and every later compile would wait for ever.
+bool initialise(std::string& message) {
   static std::once_flag once;
+  static bool whole = false;
+  static auto* const why = new std::string;
   std::call_once(once, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
+    whole = guarded(
+        [](void*) {
+          llvm::InitializeNativeTarget();
+          llvm::InitializeNativeTargetAsmPrinter();
+        },
+        nullptr, *why);
   });
-  static_cast<Compilation*>(data)->run();
+  if (!whole) message = *why;
+  return whole;
 }
+
+void run_compilation(void* data) { static_cast<Compilation*>(data)->run(); }
 
 }  // namespace
 
 tlxjit_cpu_status compile(std::string_view text, Program& program, tlxjit_cpu_failure& failure) {
   Compilation compilation{text, program, failure};
   std::string message;
-  if (!guarded(run_compilation, &compilation, message))
+  if (!initialise(message) || !guarded(run_compilation, &compilation, message))
     compilation.stop(TLXJIT_CPU_COMPILER, "LLVM gave up: " + message);
   return compilation.status;
 }

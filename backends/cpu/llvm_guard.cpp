@@ -38,9 +38,13 @@ bool guarded(void (*fn)(void*), void* data, std::string& message) {
   std::call_once(once, [] { llvm::install_fatal_error_handler(fatal, nullptr); });
   Entry here;
   here.message[0] = here.message[sizeof here.message - 1] = '\0';
+  // Restored also when fn throws: a later fatal error would jump into a frame that is gone.
+  struct Restore {
+    Entry* outer;
+    ~Restore() { entry = outer; }
+  } restore{entry};
   entry = &here;
   const bool whole = call(fn, data, here);
-  entry = nullptr;
   if (!whole) message = here.message;
   return whole;
 }

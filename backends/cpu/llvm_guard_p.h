@@ -9,8 +9,9 @@
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 
-/// Calls fn(data). A fatal error of LLVM inside it ends the call, false is returned and `message` says why;
-/// what fn had made is leaked then.
+/// Calls fn(data). A fatal error of LLVM inside it ends the call, false is returned and `message` says why. It jumps:
+/// no destructor between here and there runs, so fn holds no lock and no call_once of ours, and what it had made is
+/// leaked. An exception of fn passes through. Calls may be nested.
 bool guarded(void (*fn)(void*), void* data, std::string& message);
 
 }  // namespace cpu
