@@ -62,8 +62,8 @@ void Tensor::store(std::initializer_list<Operand> offsets, const Tile& tile, std
 // --- rings ---
 
 Ring& Ring::slot(std::string_view field, Elem elem, Shape shape, std::source_location at) {
-  if (!state_) return *this;
-  Op* op = state_->module.def(value_);
+  Op* op = state_ ? state_->module.def(value_) : nullptr;
+  if (!op) return *this;
   const std::string former(op->attrs.text("fields"));
   const std::string added = format_fields({{std::string(field), Type::view(shape, elem)}});
   op->attrs.set("fields", former.empty() ? added : former + ", " + added);
@@ -94,7 +94,7 @@ Slot Ring::wait(std::source_location at) const {
 
 void Slot::load(std::string_view field, const Tensor& tensor, std::initializer_list<Operand> offsets,
                 std::source_location at) const {
-  if (!state_) return;
+  if (!state_ || !state_->owns(tensor.state_, at)) return;
   Attrs attrs;
   attrs.set("field", std::string(field));
   state_->emit(OpCode::load_field, prepend({value_, tensor.value_}, state_->indices(offsets)), {}, std::move(attrs),
@@ -104,7 +104,7 @@ void Slot::load(std::string_view field, const Tensor& tensor, std::initializer_l
 View Slot::operator[](FieldName field) const {
   View view;
   view.state_ = state_;
-  if (!state_ || value_ == no_value) return view;
+  if (!state_ || value_ == no_value || !state_->module.def(ring_)) return view;
   Attrs attrs;
   attrs.set("field", std::string(field.name));
   // The check names a field that is not there; until then any view type will do.
@@ -157,14 +157,14 @@ void Accumulator::clear(std::source_location at) const {
 }
 
 void Accumulator::dot(const View& a, const View& b, std::source_location at) const {
-  if (!state_) return;
+  if (!state_ || !state_->owns(a.state_, at) || !state_->owns(b.state_, at)) return;
   Attrs attrs;
   attrs.set("overwrite", std::string("never"));
   state_->emit(OpCode::dot, {value_, a.value_, b.value_}, {}, std::move(attrs), at);
 }
 
 void Accumulator::dot(const Tile& a, const View& b, std::source_location at) const {
-  if (!state_ || !a.valid()) return;
+  if (!state_ || !a.valid() || !state_->owns(b.state_, at)) return;
   Attrs attrs;
   attrs.set("overwrite", std::string("never"));
   state_->emit(OpCode::dot, {value_, state_->read(a, at), b.value_}, {}, std::move(attrs), at);

@@ -19,8 +19,12 @@ Attrs named(std::string_view name) {
 
 Kernel::Kernel(std::string name) : state_(std::make_shared<BuilderState>(std::move(name))) {}
 Kernel::~Kernel() = default;
-Kernel::Kernel(Kernel&&) noexcept = default;
-Kernel& Kernel::operator=(Kernel&&) noexcept = default;
+// A moved-from Kernel stays one more handle of the same kernel: no call on it can fail for want of a state.
+Kernel::Kernel(Kernel&& other) noexcept : state_(other.state_) {}
+Kernel& Kernel::operator=(Kernel&& other) noexcept {
+  state_ = other.state_;
+  return *this;
+}
 
 Index Kernel::dim(std::string_view name, int64_t at_least, std::source_location at) {
   Attrs attrs = named(name);
@@ -37,9 +41,13 @@ Tensor Kernel::tensor(Elem elem, std::string_view name, std::initializer_list<Op
   return tensor;
 }
 
-Scalar Kernel::scalar(Elem elem, std::string_view name, std::source_location at) {
-  return state_->constant_handle(state_->emit(OpCode::scalar, {}, {Type::scalar(elem)}, named(name), at));
+Scalar Kernel::scalar(Elem elem, std::string_view name, std::optional<double> above, std::source_location at) {
+  Attrs attrs = named(name);
+  if (above) attrs.set("above", *above);
+  return state_->constant_handle(state_->emit(OpCode::scalar, {}, {Type::scalar(elem)}, std::move(attrs), at));
 }
+
+void Kernel::fault(std::string message, std::source_location at) { state_->fault(std::move(message), at); }
 
 Ring Kernel::ring(int stages, std::source_location at) {
   // Fields come later, one slot() at a time: the op starts with none and is checked as a whole by verify().
@@ -64,6 +72,7 @@ Tiles Kernel::schedule(const char* kind, Operand total, const std::function<Tile
   if (count == no_value) return tiles;
   auto op = state_->module.make(OpCode::schedule, {count}, {Type::schedule(0)}, std::move(attrs),
                                 state_->module.add_location(at));
+  const ForgetUnlessKept guard{*state_, op};
   Block& region = op->regions[0];
   region.args.push_back(state_->module.new_value(Type::scalar(Elem::i32)));
   state_->inside(region, [&] {
@@ -161,7 +170,7 @@ void Range::run(const std::function<void(Index&)>& fn, std::source_location at) 
 void Kernel::when(Operand condition, const std::function<void()>& then, const std::function<void()>& otherwise) {
   if (!condition.tile) return state_->fault("when: the condition is a value of the kernel, not a number", condition.at);
   state_->emit_with_regions(OpCode::if_, {state_->read(*condition.tile, condition.at)}, {}, condition.at, [&](Op& op) {
-    state_->inside(op.regions[0], then);
+    if (then) state_->inside(op.regions[0], then);
     if (otherwise) state_->inside(op.regions[1], otherwise);
   });
 }

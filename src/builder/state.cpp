@@ -27,8 +27,14 @@ bool BuilderState::check(std::unique_ptr<Op>& op, const Location& at) {
   std::string what = check_op(module, *op);
   if (what.empty()) return true;
   fault(std::string(info(op->code).text) + ": " + what, at);
-  for (Value v : op->results) module.set_def(v, nullptr);
+  forget(*op);
   return false;
+}
+
+void BuilderState::forget(const Op& op) {
+  for (Value v : op.results) module.set_def(v, nullptr);
+  for (const Block& region : op.regions)
+    for (const auto& inner : region.ops) forget(*inner);
 }
 
 Value BuilderState::emit(OpCode code, std::vector<Value> operands, const std::vector<Type>& results, Attrs attrs,
@@ -96,6 +102,12 @@ Value BuilderState::literal(const Operand& operand, Elem elem) {
   } else
     attrs.set("value", operand.integer);
   return emit(OpCode::constant, {}, {Type::scalar(elem)}, std::move(attrs), operand.at);
+}
+
+bool BuilderState::owns(const std::shared_ptr<BuilderState>& other, const Location& at) {
+  if (!other || other.get() == this) return true;  // a handle of nothing is poison, and says nothing
+  fault("a handle of another kernel is used here", at);
+  return false;
 }
 
 Value BuilderState::index(const Operand& operand) {

@@ -46,11 +46,25 @@ struct BuilderState : std::enable_shared_from_this<BuilderState> {
   void assign(Tile& target, const Tile& source);
 
   Value literal(const Operand& operand, Elem elem);
+  /// Whether a handle belongs to this kernel; a fault if not.
+  bool owns(const std::shared_ptr<BuilderState>& other, const Location& at);
   /// An operand as an index (i32).
   Value index(const Operand& operand);
   std::vector<Value> indices(const std::vector<Operand>& operands);
 
   bool check(std::unique_ptr<Op>& op, const Location& at);
+  /// No value is made by this op or one in its regions any more: it is about to go.
+  void forget(const Op& op);
+};
+
+/// While an op's regions are written: a throw from the user's function drops the op, and handles made in it must
+/// not point to what is gone.
+struct ForgetUnlessKept {
+  BuilderState& state;
+  const std::unique_ptr<Op>& op;
+  ~ForgetUnlessKept() {
+    if (op) state.forget(*op);
+  }
 };
 
 /// Private members of Tile for the builder's own functions.
@@ -81,6 +95,7 @@ void BuilderState::emit_with_regions(OpCode code, std::vector<Value> operands, A
   for (Value v : operands)
     if (v == no_value) return;
   auto op = module.make(code, std::move(operands), {}, std::move(attrs), module.add_location(at));
+  const ForgetUnlessKept guard{*this, op};
   fill(*op);
   if (check(op, at)) blocks.back()->ops.push_back(std::move(op));
 }

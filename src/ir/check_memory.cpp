@@ -20,12 +20,7 @@ std::string check_indices(const Module& module, const Op& op, size_t first) {
 std::string check_box(const Op& op, const Type& tensor, const Shape& tile) {
   const auto& box = op.attrs.list("box");
   if (static_cast<int32_t>(box.size()) != tensor.slots) return "box has one extent per axis of the tensor";
-  int64_t elements = 1;
-  for (int64_t extent : box) {
-    if (extent < 1) return "box extents are at least 1";
-    elements *= extent;
-  }
-  if (elements != tile.elements()) return "box and tile differ in size";
+  if (box_elements(box) != tile.elements()) return "box and tile differ in size";
   const int64_t ragged = op.attrs.integer("ragged", -2);
   if (ragged < -1 || ragged >= tensor.slots) return "ragged is -1 or an axis";
   return {};
@@ -44,6 +39,10 @@ std::string check_control(const Module& module, const Op& op) {
     case OpCode::replica: return is_i32(module.type(op.results[0])) ? "" : "gives i32";
     case OpCode::scalar:
       if (op.attrs.text("name").empty()) return "needs a name";
+      if (const Attr* above = op.attrs.find("above"))
+        if (!std::holds_alternative<double>(*above) ||
+            (module.type(op.results[0]).elem != Elem::f32 && module.type(op.results[0]).elem != Elem::f64))
+          return "above is a real number, for a scalar of f32 or f64";
       return module.type(op.results[0]).is_scalar() ? "" : "gives a scalar";
     case OpCode::grid: return check_indices(module, op, 0);
     case OpCode::task: {
@@ -75,7 +74,10 @@ std::string check_control(const Module& module, const Op& op) {
     case OpCode::for_:
       if (op.regions[0].args.size() != 1 || !is_i32(module.type(op.regions[0].args[0])))
         return "the region has one index (i32)";
-      return check_indices(module, op, 0);
+      if (std::string what = check_indices(module, op, 0); !what.empty()) return what;
+      if (const Op* step = module.def(op.operands[2]); step && step->code == OpCode::constant)
+        if (step->attrs.integer("value") < 1) return "the step is at least 1";
+      return {};
     case OpCode::if_:
       return module.type(op.operands[0]) == Type::scalar(Elem::b1)
                  ? ""

@@ -35,9 +35,13 @@ class SlotVerifier {
   }
 
  private:
-  void block(const Block& block) {
+  void block(const Block& block, bool condition = false) {
     for (const auto& o : block.ops) {
       const Op& op = *o;
+      if (condition && (op.code == OpCode::acquire || op.code == OpCode::wait_slot))
+        report_(
+            op,
+            "stands in a loop's condition, whose end would give the slot back before the body; take it in the body");
       use(op, block);
       if (op.code == OpCode::ring) rings_[op.results[0]].op = &op;
       if (op.code == OpCode::acquire || op.code == OpCode::wait_slot) {
@@ -45,7 +49,8 @@ class SlotVerifier {
         RingUse& ring = rings_[op.operands[0]];
         (op.code == OpCode::acquire ? ring.filled : ring.drained) = true;
       }
-      for (const Block& region : op.regions) this->block(region);
+      for (const Block& region : op.regions)
+        this->block(region, condition || (op.code == OpCode::while_ && &region == &op.regions[0]));
     }
     for (const auto& o : block.ops)
       if (o->code == OpCode::acquire) filled(*o);

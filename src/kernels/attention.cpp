@@ -82,6 +82,10 @@ AttentionConfig attention_config(std::string_view target, const AttentionOptions
 Kernel attention(const AttentionConfig& c) {
   const auto& [elem, head_size, causal, jagged] = c.options;
   Kernel k{"attention"};
+  if (c.bq < 1 || c.bkv < 1 || c.replicas < 1 || c.heads_together < 1 || head_size < 1 || c.bq % c.replicas) {
+    k.fault("attention: bq, bkv, replicas, heads_together and head are at least 1, and replicas divides bq");
+    return k;
+  }
 
   std::optional<Index> batch, bounds;
   if (jagged)
@@ -97,7 +101,8 @@ Kernel attention(const AttentionConfig& c) {
   const Tensor q = activations("q"), key = activations("k"), value = activations("v"), out = activations("out");
   const Tensor lse = jagged ? k.tensor<float>("lse", {heads, rows}) : k.tensor<float>("lse", {*batch, heads, rows});
   const Tensor offsets = jagged ? k.tensor<int32_t>("offsets", {*bounds}) : Tensor();
-  const Scalar scale = k.scalar<float>("scale");
+  // The maximum of scaled scores is the scaled maximum only if the scale is positive.
+  const Scalar scale = k.scalar<float>("scale", 0.0);
 
   const Tiles tiles =
       jagged ? jagged_tiles(k, c, rows, *bounds, heads, offsets) : dense_tiles(k, c, *batch, rows, heads);

@@ -15,6 +15,10 @@ GemmConfig gemm_config(std::string_view target, Elem elem) {
 
 Kernel gemm(const GemmConfig& c) {
   Kernel k{"gemm"};
+  if (c.bm < 1 || c.bn < 1 || c.bk < 1 || c.replicas < 1 || c.slab < 1 || c.bm % c.replicas || c.bn % c.slab) {
+    k.fault("gemm: bm, bn, bk, replicas and slab are at least 1, replicas divides bm and slab divides bn");
+    return k;
+  }
   auto [m, n, kk] = k.dims("M", "N", "K");
   auto a = k.tensor(c.elem, "a", {m, kk});
   auto b = k.tensor(c.elem, "b", {n, kk});

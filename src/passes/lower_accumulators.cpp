@@ -14,13 +14,15 @@ namespace {
 constexpr uint8_t cleared = 1, summed = 2, either = 3;
 using State = std::map<Value, uint8_t>;
 
-bool at_least_one(const Module& module, Value v) {
+/// Whether v is known to be 1 or more; looks a few ops deep.
+bool at_least_one(const Module& module, Value v, int depth = 6) {
   const Op* def = module.def(v);
-  if (!def) return false;
+  if (!def || depth == 0) return false;
   switch (def->code) {
     case OpCode::constant: return def->attrs.integer("value") >= 1;
     case OpCode::dim: return def->attrs.integer("min") >= 1;
-    case OpCode::ceil_div: return at_least_one(module, def->operands[0]) && at_least_one(module, def->operands[1]);
+    case OpCode::ceil_div:
+      return at_least_one(module, def->operands[0], depth - 1) && at_least_one(module, def->operands[1], depth - 1);
     default: return false;
   }
 }
@@ -56,26 +58,38 @@ class Analysis {
       }
       case OpCode::for_:
       case OpCode::while_: {
-        State body = s;
-        while (true) {
-          body = s;
-          block(op.regions[0], body);
-          State exit = body;
-          if (op.code == OpCode::while_) block(op.regions[1], body);
-          State head = s;
-          join(head, body);
-          const bool stable = head == s;
-          s = head;
-          if (!stable) continue;
-          if (op.code == OpCode::while_)
+        // Asked with the same state again, as loops around it settle, it ends in the same one.
+        for (const auto& [entry, exit] : exits_[&op])
+          if (entry == s) {
             s = exit;
-          else if (runs(op))
-            s = body;
-          return;
-        }
+            return;
+          }
+        const State entry = s;
+        loop(op, s);
+        exits_[&op].emplace_back(entry, s);
+        return;
       }
       default:
         for (const Block& region : op.regions) block(region, s);
+    }
+  }
+
+  void loop(const Op& op, State& s) {
+    while (true) {
+      State body = s;
+      block(op.regions[0], body);
+      const State exit = body;
+      if (op.code == OpCode::while_) block(op.regions[1], body);
+      State head = s;
+      join(head, body);
+      const bool stable = head == s;
+      s = head;
+      if (!stable) continue;
+      if (op.code == OpCode::while_)
+        s = exit;
+      else if (runs(op))
+        s = body;
+      return;
     }
   }
 
@@ -90,6 +104,7 @@ class Analysis {
   }
 
   const Module& module_;
+  std::map<const Op*, std::vector<std::pair<State, State>>> exits_;  ///< loop → (entry, exit)
 };
 
 class Lowering : public Rewriter {

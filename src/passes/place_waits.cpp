@@ -252,22 +252,35 @@ class Placer {
       process(op.regions[1], other, emit);
       state.join(other);
     } else if (op.code == OpCode::for_ || op.code == OpCode::while_) {
-      State head = state;
-      while (true) {  // the least number of younger groups only sinks, so this ends
-        State body = head;
-        for (Block& region : op.regions) process(region, body, false);
-        State joined = head;
-        joined.join(body);
-        if (joined == head) break;
-        head = joined;
-      }
+      const State head = head_of(op, state);
       state = head;
+      if (!emit && op.code == OpCode::for_) return;  // its exit is its head
       State body = head;
       for (Block& region : op.regions) {
         process(region, body, emit);
-        if (op.code == OpCode::while_ && &region == &op.regions[0]) state = body;
+        if (op.code != OpCode::while_) continue;
+        if (&region == &op.regions[0]) state = body;
+        if (!emit) return;
       }
     }
+  }
+
+  /// The state at a loop's head, over all trips, when it is entered with `entry`. Kept: nested loops are asked with
+  /// the same states again and again.
+  State head_of(Op& loop, const State& entry) {
+    for (const auto& [in, head] : heads_[&loop])
+      if (in == entry) return head;
+    State head = entry;
+    while (true) {  // the least number of younger groups only sinks, so this ends
+      State body = head;
+      for (Block& region : loop.regions) process(region, body, false);
+      State joined = head;
+      joined.join(body);
+      if (joined == head) break;
+      head = joined;
+    }
+    heads_[&loop].emplace_back(entry, head);
+    return head;
   }
 
   Module& module_;
@@ -275,6 +288,7 @@ class Placer {
   std::set<Value> operand_variables_;
   std::map<Value, int> uses_;
   std::set<const Op*> implied_;
+  std::map<const Op*, std::vector<std::pair<State, State>>> heads_;  ///< loop → (entry, head)
 };
 
 }  // namespace

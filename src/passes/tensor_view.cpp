@@ -48,6 +48,9 @@ Result<TensorPlace> resolve(const Module& module, Value view, const Shape& shape
       if (place.ragged >= static_cast<int>(axis)) ++place.ragged;
     } else {
       if (place.ragged >= 0) return lower_error(module, *def, "a tensor is narrowed along one axis only");
+      const Op* offset = module.def(place.coordinates[axis]);
+      if (offset && offset->code == OpCode::constant && offset->attrs.integer("value") < 0)
+        return lower_error(module, *def, "a tile begins before the window; offsets in a window are at least 0");
       place.coordinates[axis] = add(b, def->operands[1], place.coordinates[axis]);
       place.ragged = static_cast<int>(axis);
       place.bound = add(b, def->operands[1], def->operands[2]);

@@ -1,6 +1,9 @@
 // src/runtime/bind.cpp — compares a call's arguments with the signature. Allocates only to report an error.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
 #include <limits>
 
 #include "src/runtime/call_plan_p.h"
@@ -18,6 +21,12 @@ Error bad(std::string message) {
 }
 
 std::string number(int64_t n) { return std::to_string(n); }
+
+std::string real(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", x);
+  return text;
+}
 
 bool is_empty(const TensorArg& t) {
   return std::any_of(t.dims.begin(), t.dims.begin() + t.rank, [](int64_t d) { return d == 0; });
@@ -128,6 +137,16 @@ Result<void> CallPlan::check_expressions(std::span<const Argument*> given, int64
   return {};
 }
 
+Result<void> CallPlan::check_scalar(size_t index, const Argument& given) const {
+  const std::optional<double>& above = above_[index - tensors_.size()];
+  if (!above) return {};
+  const double value = parameters_[index].elem == Elem::f64
+                           ? std::bit_cast<double>(given.bits)
+                           : static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(given.bits)));
+  if (std::isfinite(value) && value > *above) return {};
+  return fault(index, "is " + real(value) + ", and the kernel wants a finite number above " + real(*above));
+}
+
 Result<void> CallPlan::check_map(size_t index, const TensorArg& t) const {
   const TensorPlan& plan = tensors_[index];
   const int64_t size = bytes(plan.elem);
@@ -200,7 +219,10 @@ Result<void> CallPlan::bind(std::span<const Argument> arguments, int64_t sms, Ca
   std::array<const Argument*, max_tensors + max_scalars> given{};
   TLXJIT_TRY(match(arguments, given));
   TLXJIT_TRY(bind_extents(given, frame));
-  for (size_t i = tensors_.size(); i < parameters_.size(); ++i) frame.scalars[i - tensors_.size()] = given[i]->bits;
+  for (size_t i = tensors_.size(); i < parameters_.size(); ++i) {
+    TLXJIT_TRY(check_scalar(i, *given[i]));
+    frame.scalars[i - tensors_.size()] = given[i]->bits;
+  }
   TLXJIT_TRY(check_expressions(given, sms, frame));
   for (size_t i = 0; i < tensors_.size(); ++i) TLXJIT_TRY(bind_memory(i, given[i]->tensor, frame.tensors[i]));
   return {};

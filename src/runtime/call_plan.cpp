@@ -96,7 +96,11 @@ Result<CallPlan> CallPlan::make(const Module& module, const Abi& abi) {
     plan.tensors_[map.tensor].stored |= map.store;
     if (map.ragged >= 0) plan.tensors_[map.tensor].ragged = map.ragged;
   }
-  for (const AbiScalar& scalar : abi.scalars) plan.parameters_.push_back({scalar.name, false, scalar.elem, {}});
+  for (const AbiScalar& scalar : abi.scalars) {
+    plan.parameters_.push_back({scalar.name, false, scalar.elem, {}});
+    const Attr* above = module.def(scalar.value)->attrs.find("above");
+    plan.above_.push_back(above ? std::optional(std::get<double>(*above)) : std::nullopt);
+  }
   if (abi.grid != no_value) {
     auto place = plan.program_.add(module, abi, abi.grid);
     if (!place) return place.error();

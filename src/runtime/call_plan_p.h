@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -58,6 +59,7 @@ class CallPlan {
   Result<void> check_expressions(std::span<const Argument*> given, int64_t sms, CallFrame& frame) const;
   Result<void> bind_memory(size_t index, const TensorArg& tensor, BoundTensor& bound) const;
   Result<void> check_map(size_t index, const TensorArg& tensor) const;
+  Result<void> check_scalar(size_t index, const Argument& given) const;
   Result<void> check_capacity(size_t index, const TensorArg& tensor) const;
   Error fault(size_t parameter, const std::string& what) const;
 
@@ -67,6 +69,7 @@ class CallPlan {
   std::vector<TensorPlan> tensors_;
   std::vector<DimPlan> dims_;
   std::vector<Parameter> parameters_;
+  std::vector<std::optional<double>> above_;  // per scalar: a promise of the kernel
   std::string signature_;
 };
 

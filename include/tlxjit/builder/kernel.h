@@ -4,6 +4,7 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -23,8 +24,8 @@ class TLXJIT_API Tensor {
  public:
   /// The tensor without `axis`, at `index` (in range at run time). The last axis stays.
   Tensor at(int axis, Operand index) const;
-  /// The tensor restricted along `axis` to [offset, offset + extent), offset and extent ≥ 0 and inside at run
-  /// time.
+  /// The tensor restricted along `axis` to [offset, offset + extent), 0 ≤ offset; it also ends where the tensor
+  /// ends. Tiles of it begin at offsets ≥ 0: what lies behind a window is hidden, what lies before it is not.
   Tensor window(int axis, Operand offset, Operand extent) const;
   /// One element at `indices`, which must be inside.
   Scalar load(std::initializer_list<Operand> indices) const;
@@ -208,6 +209,7 @@ class TLXJIT_API Task {
 
  private:
   friend class TaskBuilder;
+  Task() = default;
   std::shared_ptr<BuilderState> state_;
 };
 
@@ -232,6 +234,7 @@ class TLXJIT_API TaskBuilder {
 
  private:
   friend class Kernel;
+  TaskBuilder() = default;
   void run(const std::function<void(Task&)>& fn);
   std::shared_ptr<BuilderState> state_;
   std::string name_;
@@ -264,10 +267,13 @@ class TLXJIT_API Kernel {
                 std::source_location at = std::source_location::current()) {
     return tensor(elem_of<T>, name, extents, at);
   }
-  Scalar scalar(Elem elem, std::string_view name, std::source_location at = std::source_location::current());
+  /// A scalar parameter; `above` is a promise checked at launch: finite and greater than that.
+  Scalar scalar(Elem elem, std::string_view name, std::optional<double> above = {},
+                std::source_location at = std::source_location::current());
   template <class T>
-  Scalar scalar(std::string_view name, std::source_location at = std::source_location::current()) {
-    return scalar(elem_of<T>, name, at);
+  Scalar scalar(std::string_view name, std::optional<double> above = {},
+                std::source_location at = std::source_location::current()) {
+    return scalar(elem_of<T>, name, above, at);
   }
 
   Ring ring(int stages, std::source_location at = std::source_location::current());
@@ -289,6 +295,9 @@ class TLXJIT_API Kernel {
   /// While `condition` holds; both are run once, while the kernel is built.
   void loop(const std::function<Tile()>& condition, const std::function<void()>& body,
             std::source_location at = std::source_location::current());
+
+  /// Records a fault of the author's own, for generators that check their configuration.
+  void fault(std::string message, std::source_location at = std::source_location::current());
 
   const std::string& name() const;
   /// What the builder has refused so far.

@@ -58,7 +58,7 @@ struct TLXJIT_API Shape {
 
   int64_t operator[](int i) const { return dim[static_cast<size_t>(i)]; }
   int64_t& operator[](int i) { return dim[static_cast<size_t>(i)]; }
-  int64_t elements() const;
+  int64_t elements() const;  ///< their product; INT64_MAX where it overflows
   bool valid() const;
   bool operator==(const Shape&) const = default;
 };

@@ -42,8 +42,8 @@ TLXJIT_API AttentionConfig attention_config(std::string_view target, const Atten
 ///
 /// Dense: q, k, v, out [B, S, H, D], lse [B, H, S] f32. Jagged: q, k, v, out [T, H, D], lse [H, T] f32,
 /// offsets [B + 1] i32, not decreasing, 0 ≤ offset ≤ T: sequence b is rows offsets[b] … offsets[b + 1] − 1, may
-/// be empty. Scalar: scale (f32), often 1/√D. The innermost stride is 1, other strides are free (NVIDIA:
-/// multiples of 16 bytes). A row's sums are over at least one key: the masks here leave every query its own.
+/// be empty. Scalar: scale (f32), often 1/√D, finite and above 0. The innermost stride is 1, other strides are free
+/// (NVIDIA: multiples of 16 bytes). A row's sums are over at least one key: the masks here leave every query its own.
 TLXJIT_API Kernel attention(const AttentionConfig& config);
 
 TLXJIT_NAMESPACE_END

@@ -55,11 +55,13 @@ class TLXJIT_API Buffer {
     return download(to.data(), to.size() * sizeof(T));
   }
 
-  /// The buffer from `offset` bytes on as a packed tensor; launch refuses one that is larger than the buffer.
+  /// The buffer from `offset` bytes on as a packed tensor; launch refuses one that is larger than the buffer. Behind
+  /// its end there is room for nothing.
   template <class T>
   TensorArg tensor(std::initializer_list<int64_t> dims, size_t offset = 0) const {
-    TensorArg t = tlxjit::tensor<T>(static_cast<const char*>(data_) + offset, dims);
-    t.capacity = static_cast<int64_t>(bytes_) - static_cast<int64_t>(offset);
+    const size_t begin = offset < bytes_ ? offset : bytes_;
+    TensorArg t = tlxjit::tensor<T>(static_cast<const char*>(data_) + begin, dims);
+    t.capacity = static_cast<int64_t>(bytes_ - begin);
     return t;
   }
 

@@ -4,6 +4,8 @@
 
 #include "tlxjit/builder/kernel.h"
 #include "tlxjit/ir/text.h"
+#include "tlxjit/kernels/attention.h"
+#include "tlxjit/kernels/gemm.h"
 
 namespace tlxjit {
 namespace {
@@ -122,6 +124,58 @@ TEST(BuilderFaults, HandlesOfNothingSayNothing) {
   EXPECT_FALSE(Accumulator().read().valid());
   EXPECT_FALSE(Tensor().load({0}).valid());
   Tiles().each([](Index) {});
+}
+
+TEST(BuilderFaults, HandlesOfAnotherKernel) {
+  Fixture f, g;
+  f.k.task("t").body([&](Task& t) {
+    f.ring.acquire().load("a", g.x, {0, 0});
+    const Accumulator acc = t.accumulator<float>({64, 64});
+    acc.dot(f.ring.wait()["a"], g.ring.wait()["a"]);
+  });
+  ASSERT_EQ(f.k.faults().size(), 2u);
+  EXPECT_EQ(f.k.faults()[0].message, "a handle of another kernel is used here");
+  EXPECT_EQ(f.k.faults()[1].message, "a handle of another kernel is used here");
+}
+
+TEST(BuilderFaults, WhatAThrowLeavesBehindPointsToNothing) {
+  Fixture f;
+  Tile kept;
+  Slot slot;
+  EXPECT_THROW(f.k.task("t").body([&](Task& t) {
+    f.k.range(f.n).each([&] {
+      kept = t.full<float>({4}, 1);
+      slot = f.ring.wait();
+      throw 1;
+    });
+  }),
+               int);
+  f.k.task("u").body([&] {
+    Tile copy = kept;
+    copy = copy + kept;
+    (void)slot["a"];
+    slot.release();
+  });
+  EXPECT_FALSE(f.k.verify().empty());
+}
+
+TEST(BuilderFaults, AMovedFromKernelIsStillAHandle) {
+  Kernel a{"k"};
+  Kernel b = std::move(a);
+  (void)a.dim("N");
+  EXPECT_EQ(a.name(), "k");
+  EXPECT_FALSE(b.verify().empty());
+}
+
+TEST(BuilderFaults, ConfigurationsThatMakeNoKernel) {
+  GemmConfig g;
+  g.replicas = 0;
+  EXPECT_EQ(gemm(g).module().error().message,
+            "gemm: bm, bn, bk, replicas and slab are at least 1, replicas divides bm and slab divides bn");
+  AttentionConfig a;
+  a.heads_together = 0;
+  EXPECT_EQ(attention(a).module().error().message,
+            "attention: bq, bkv, replicas, heads_together and head are at least 1, and replicas divides bq");
 }
 
 TEST(BuilderFaults, AllFaultsAreListed) {

@@ -81,6 +81,10 @@ TEST(Verify, OpsInTasks) {
       {"%30 = var %3 : var<i32>\n %31 = add %30, %3 : i32", "add: a variable must be read with get"},
       {"if %3 {\n } {\n }", "if: the condition is a b1 scalar, not i32"},
       {"for %3, %4, %3 {\n (%30: i32)\n }", "for: operand 1 is an index (i32), not f32"},
+      {"for %3, %3, %3 {\n (%30: i32)\n }", "for: the step is at least 1"},
+      {"while {\n %30 = wait_slot %2 : slot\n yield %12\n } {\n }",
+       "wait_slot: stands in a loop's condition, whose end would give the slot back before the body; take it in the "
+       "body"},
       {"for %3, %3, %3 {\n }", "for: the region has one index (i32)"},
       {"while {\n yield %3\n } {\n }", "while: region 0 ends with a yield of one b1"},
       {"store %1, %10, %3, %3", "store: writes f32 to a tensor of bf16; cast first"},

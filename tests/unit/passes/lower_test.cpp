@@ -188,6 +188,39 @@ TEST(Lower, TwoStagingSlotsOnlyWhereStoresAlternateOnEveryPath) {
             one);
 }
 
+TEST(Lower, DeepNestsAndExpressionsTakeNoLonger) {
+  Kernel k{"k"};
+  const Index n = k.dim("N", 1);
+  const Tensor x = k.tensor<bf16>("x", {n, n});
+  const Tensor y = k.tensor<float>("y", {n, n});
+  Ring ring = k.ring(2).slot<bf16>("a", {64, 64});
+  k.grid(1);
+  Index trips = n;
+  for (int i = 0; i < 60; ++i) trips = ceil_div(trips, trips);
+  k.task("p").warps(1).body([&] { k.range(n).each([&] { ring.acquire().load("a", x, {0, 0}); }); });
+  k.task("c").body([&](Task& t) {
+    Accumulator acc = t.accumulator<float>({64, 64});
+    std::function<void(int)> nest = [&](int depth) {
+      if (depth == 0) {
+        const Slot slot = ring.wait();
+        acc.dot(slot["a"], slot["a"]);
+      } else {
+        k.range(trips).each([&] { nest(depth - 1); });
+      }
+    };
+    nest(40);
+    y.store({0, 0}, acc.read());
+  });
+  EXPECT_EQ(refusal(k), "accepted");
+}
+
+TEST(Lower, TilesBeginInTheirWindow) {
+  Small s;
+  s.k.grid(1);
+  s.k.task("t").body([&](Task& t) { s.x.window(0, 100, 50).store({-10, 0}, s.tile(t)); });
+  EXPECT_EQ(refusal(s.k), "window: a tile begins before the window; offsets in a window are at least 0");
+}
+
 TEST(Lower, ACounterIsIteratedOnceAndDirectlyInTheTask) {
   Small twice;
   const Tiles a = twice.tiles();

@@ -83,6 +83,21 @@ TEST_F(Signature, TheErrorHasTheLineOfTheCall) {
   EXPECT_EQ(result.error().location.line, static_cast<uint32_t>(line));
 }
 
+TEST_F(Signature, AttentionWantsAPositiveScale) {
+  const Executable exe = compile(attention(attention_config("cpu")));
+  alignas(16) static bf16 room[128];
+  static float sums[1];
+  const TensorArg x = tensor<bf16>(room, {1, 1, 1, 128});
+  const auto with = [&](float scale) {
+    return message(exe.launch({x, x, x, x, tensor<float>(sums, {1, 1, 1}), scale}));
+  };
+  EXPECT_EQ(with(0.5f), "success");
+  EXPECT_EQ(with(0.f), "argument `scale` is 0, and the kernel wants a finite number above 0");
+  EXPECT_EQ(with(-1.f), "argument `scale` is -1, and the kernel wants a finite number above 0");
+  EXPECT_EQ(with(std::numeric_limits<float>::quiet_NaN()),
+            "argument `scale` is nan, and the kernel wants a finite number above 0");
+}
+
 TEST_F(Signature, TensorMapsWantSixteenBytes) {
   const Executable exe = compile(gemm(gemm_config("sm_90a")), "sm_90a");
   alignas(16) bf16 room[2048];
