@@ -17,7 +17,9 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <mutex>
 
 #include "backends/cpu/emit/emitter_p.h"
@@ -37,10 +39,12 @@ TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 namespace {
 
-/// Collects LLVM's diagnostics; its own handler would print them and exit.
+/// Collects LLVM's diagnostics, and the size of each function's stack frame; its own handler would print them and exit.
 struct Diagnostics final : llvm::DiagnosticHandler {
-  explicit Diagnostics(std::string& text) : text(text) {}
+  Diagnostics(std::string& text, std::map<std::string, uint64_t>& frames) : text(text), frames(frames) {}
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (const auto* frame = llvm::dyn_cast<llvm::DiagnosticInfoStackSize>(&info))
+      frames[frame->getFunction().getName().str()] = frame->getStackSize();
     if (info.getSeverity() != llvm::DS_Error) return true;
     llvm::raw_string_ostream out(text);
     llvm::DiagnosticPrinterRawOStream printer(out);
@@ -49,6 +53,7 @@ struct Diagnostics final : llvm::DiagnosticHandler {
     return true;
   }
   std::string& text;
+  std::map<std::string, uint64_t>& frames;
 };
 
 struct Compilation {
@@ -62,6 +67,7 @@ struct Compilation {
   }
   void run();
   void build(const Module& module);
+  bool size_stacks(const std::map<std::string, uint64_t>& frames);
   bool emit(const Module& module, llvm::Module& code, int vector_bits);
   void link(llvm::orc::JITTargetMachineBuilder builder, std::unique_ptr<llvm::MemoryBuffer> object);
 };
@@ -153,8 +159,9 @@ void Compilation::build(const Module& module) {
   if (!machine) return stop(TLXJIT_CPU_COMPILER, llvm::toString(machine.takeError()));
 
   std::string diagnostics;
+  std::map<std::string, uint64_t> frames;
   llvm::LLVMContext context;
-  context.setDiagnosticHandler(std::make_unique<Diagnostics>(diagnostics));
+  context.setDiagnosticHandler(std::make_unique<Diagnostics>(diagnostics, frames));
   llvm::Module code("tlxjit", context);
   code.setTargetTriple((*machine)->getTargetTriple());
   code.setDataLayout((*machine)->createDataLayout());
@@ -171,7 +178,29 @@ void Compilation::build(const Module& module) {
     return stop(TLXJIT_CPU_COMPILER, "LLVM cannot write objects for this host");
   passes.run(code);
   if (!diagnostics.empty()) return stop(TLXJIT_CPU_COMPILER, diagnostics);
+  if (!size_stacks(frames)) return;
   link(std::move(*builder), std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), false));
+}
+
+/// A task calls at most one function of its own at a time, a dot.
+bool Compilation::size_stacks(const std::map<std::string, uint64_t>& frames) {
+  uint64_t largest = 0;
+  std::vector<uint64_t> of_task(program.tasks.size(), 0);
+  for (const auto& [name, bytes] : frames) {
+    bool is_task = false;
+    for (size_t i = 0; i < of_task.size() && !is_task; ++i)
+      if (name == task_name(i)) of_task[i] = bytes, is_task = true;
+    if (!is_task) largest = std::max(largest, bytes);
+  }
+  for (size_t i = 0; i < of_task.size(); ++i) {
+    program.tasks[i].stack_bytes = StackPool::size_for(of_task[i] + largest);
+    if (program.tasks[i].stack_bytes != 0) continue;
+    stop(TLXJIT_CPU_UNSUPPORTED,
+         "a task needs " + std::to_string(of_task[i] + largest) + " bytes of stack: split it, or use loops",
+         program.tasks[i].op);
+    return false;
+  }
+  return true;
 }
 
 void Compilation::link(llvm::orc::JITTargetMachineBuilder builder, std::unique_ptr<llvm::MemoryBuffer> object) {
@@ -197,6 +226,7 @@ void Compilation::link(llvm::orc::JITTargetMachineBuilder builder, std::unique_p
                                               llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
   };
   add("tlxjit_cpu_wait", &tlxjit_cpu_wait);
+  add("tlxjit_cpu_outside", &tlxjit_cpu_outside);
   add("tlxjit_cpu_copy", &tlxjit_cpu_copy);
   add("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(&std::memcpy));
   add("memmove", static_cast<void* (*)(void*, const void*, size_t)>(&std::memmove));

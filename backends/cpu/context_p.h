@@ -37,6 +37,14 @@ struct Waiting {
   uint32_t barrier_op = 0;
 };
 
+/// An index that is not one of `count`: where a fiber ended early.
+struct Outside {
+  int64_t index = 0;
+  int64_t count = 0;
+  uint32_t op = 0;
+  bool set = false;
+};
+
 /// One instance of a task while it runs. Compiled code reads the first part by offset.
 struct Context {
   const int32_t* dims = nullptr;
@@ -53,11 +61,12 @@ struct Context {
   void* fiber = nullptr;      // where to go on, while it stands
   void* scheduler = nullptr;  // where to return to, while it runs
   void* stack = nullptr;      // top of its stack
-  size_t stack_bytes = 0;
+  size_t stack_bytes = 0;     // of it
   int32_t replica = 0;
   uint32_t task_op = 0;
   bool done = false;
   Waiting waiting;
+  Outside outside;
 };
 
 using TaskFunction = void (*)(Context*, int32_t replica);
@@ -82,6 +91,7 @@ struct BoxAt {
 extern "C" {
 void tlxjit_cpu_wait(Context* context, const Barrier* barrier, int32_t parity, int32_t slot, uint32_t wait_op,
                      uint32_t barrier_op);
+[[noreturn]] void tlxjit_cpu_outside(Context* context, int64_t index, int64_t count, uint32_t op);
 void tlxjit_cpu_copy(const Box* box, const BoxAt* at, const tlxjit_cpu_tensor* tensor, uint8_t* local);
 }
 

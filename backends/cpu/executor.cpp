@@ -3,6 +3,7 @@
 #include "backends/cpu/executor_p.h"
 
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <new>
 
@@ -12,8 +13,9 @@ namespace {
 
 class Launch final : public Job {
  public:
-  Launch(tlxjit_cpu_kernel& kernel, const tlxjit_cpu_launch& launch, tlxjit_cpu_failure& failure)
-      : kernel_(kernel), launch_(launch), failure_(failure) {}
+  Launch(tlxjit_cpu_kernel& kernel, tlxjit_cpu_kernel::Shared& shared, const tlxjit_cpu_launch& launch,
+         tlxjit_cpu_failure& failure)
+      : kernel_(kernel), shared_(shared), launch_(launch), failure_(failure) {}
 
   void run() noexcept override {
     std::unique_ptr<Lane> lane;
@@ -23,12 +25,12 @@ class Launch final : public Job {
         const int32_t program = next_.fetch_add(1, std::memory_order_relaxed);
         if (program >= launch_.grid || program < 0) break;
         if (!lane) {
-          lane = kernel_.take_lane();
+          lane = kernel_.take_lane(shared_);
           bind(*lane);
         }
         run_program(*lane, program);
       }
-      if (lane) kernel_.give_lane(std::move(lane));
+      if (lane) kernel_.give_lane(shared_, std::move(lane));
     } catch (const std::bad_alloc&) {
       std::lock_guard lock(mutex_);
       failed_ = true;
@@ -71,6 +73,7 @@ class Launch final : public Job {
           waiting.barrier = nullptr;
         }
         resume(context);
+        if (context.outside.set) return outside(context);
         went_on = true;
         left -= context.done;
       }
@@ -78,8 +81,19 @@ class Launch final : public Job {
     }
   }
 
+  void outside(const Context& context) {
+    std::lock_guard lock(mutex_);
+    if (failed_) return;
+    failed_ = true;
+    char text[96];
+    std::snprintf(text, sizeof text, "index %lld is outside the %lld that there are",
+                  static_cast<long long>(context.outside.index), static_cast<long long>(context.outside.count));
+    fail(failure_, TLXJIT_CPU_OUTSIDE, text, context.outside.op);
+  }
+
   void deadlock(const Lane& lane, int32_t program) {
     std::lock_guard lock(mutex_);
+    if (failed_ && failure_.status != TLXJIT_CPU_DEADLOCK) return;
     if (!failed_) fail(failure_, TLXJIT_CPU_DEADLOCK, "every task of a program waits");
     failed_ = true;
     for (const Context& context : lane.contexts) {
@@ -93,6 +107,7 @@ class Launch final : public Job {
   }
 
   tlxjit_cpu_kernel& kernel_;
+  tlxjit_cpu_kernel::Shared& shared_;
   const tlxjit_cpu_launch& launch_;
   tlxjit_cpu_failure& failure_;
   std::atomic<int32_t> next_ = 0;
@@ -116,8 +131,12 @@ tlxjit_cpu_status launch(tlxjit_cpu_kernel& kernel, const tlxjit_cpu_launch& lau
   failure.message[0] = '\0';
   failure.blocked_count = 0;
   if (launch.grid <= 0) return TLXJIT_CPU_OK;
-  Launch job(kernel, launch, failure);
-  kernel.pool->run(job, launch.threads < launch.grid ? launch.threads : launch.grid);
+  tlxjit_cpu_kernel::Shared& shared = kernel.shared.get();
+  const int threads = launch.threads < launch.grid ? launch.threads : launch.grid;
+  // Now, so that which launches allocate does not hang on which threads come to take part.
+  kernel.reserve(shared, static_cast<size_t>(threads));
+  Launch job(kernel, shared, launch, failure);
+  shared.pool->run(job, threads);
   if (!job.failed()) return TLXJIT_CPU_OK;
   if (launch.workspace) std::memset(launch.workspace, 0, sizeof(int32_t) * static_cast<size_t>(kernel.program.words));
   return failure.status;

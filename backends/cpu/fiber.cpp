@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <boost/context/detail/fcontext.hpp>
+#include <cstdlib>
 #include <new>
 
 TLXJIT_NAMESPACE_BEGIN
@@ -21,7 +22,7 @@ size_t page() {
   return bytes > 0 ? static_cast<size_t>(bytes) : 4096;
 }
 
-void* bottom(void* top) { return static_cast<char*>(top) - StackPool::stack_bytes - page(); }
+void* bottom(void* top, size_t bytes) { return static_cast<char*>(top) - bytes - page(); }
 
 void body(transfer_t from) {
   auto* context = static_cast<Context*>(from.data);
@@ -34,37 +35,48 @@ void body(transfer_t from) {
 }  // namespace
 
 StackPool::~StackPool() {
-  for (void* top : free_) munmap(bottom(top), stack_bytes + page());
+  for (auto& [bytes, tops] : free_)
+    for (void* top : tops) munmap(bottom(top, bytes), bytes + page());
 }
 
-void* StackPool::take() {
+size_t StackPool::size_for(size_t frame_bytes) {
+  constexpr size_t least = size_t{256} << 10, most = size_t{64} << 20, spare = size_t{64} << 10;
+  if (frame_bytes > most - spare) return 0;
+  size_t bytes = least;
+  while (bytes < frame_bytes + spare) bytes *= 2;
+  return bytes;
+}
+
+void* StackPool::take(size_t bytes) {
   {
     std::lock_guard lock(mutex_);
-    if (!free_.empty()) {
-      void* top = free_.back();
-      free_.pop_back();
+    std::vector<void*>& tops = free_[bytes];
+    if (!tops.empty()) {
+      void* top = tops.back();
+      tops.pop_back();
       return top;
     }
   }
-  const size_t bytes = stack_bytes + page();
-  void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  const size_t all = bytes + page();
+  void* base = mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (base == MAP_FAILED) throw std::bad_alloc();
   if (mprotect(base, page(), PROT_NONE) != 0) {
-    munmap(base, bytes);
+    munmap(base, all);
     throw std::bad_alloc();
   }
-  return static_cast<char*>(base) + bytes;
+  return static_cast<char*>(base) + all;
 }
 
-void StackPool::give(void* top) {
+void StackPool::give(void* top, size_t bytes) {
   std::lock_guard lock(mutex_);
-  free_.push_back(top);
+  free_[bytes].push_back(top);
 }
 
 void start(Context& context) {
   context.done = false;
   context.waiting = {};
-  context.fiber = make_fcontext(context.stack, StackPool::stack_bytes, body);
+  context.outside = {};
+  context.fiber = make_fcontext(context.stack, context.stack_bytes, body);
 }
 
 void resume(Context& context) {
@@ -77,6 +89,12 @@ extern "C" void tlxjit_cpu_wait(Context* context, const Barrier* barrier, int32_
   context->waiting = {barrier, parity, slot, wait_op, barrier_op};
   const transfer_t back = jump_fcontext(context->scheduler, context);
   context->scheduler = back.fctx;
+}
+
+extern "C" void tlxjit_cpu_outside(Context* context, int64_t index, int64_t count, uint32_t op) {
+  context->outside = {index, count, op, true};
+  jump_fcontext(context->scheduler, nullptr);
+  std::abort();  // it is never resumed
 }
 
 }  // namespace cpu

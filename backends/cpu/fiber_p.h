@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -11,18 +12,20 @@
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 
-/// Stacks of one size, kept for reuse; below each lies a page that faults.
+/// Stacks, kept for reuse; below each lies a page that faults.
 class StackPool {
  public:
-  static constexpr size_t stack_bytes = 256 * 1024;
   ~StackPool();
-  /// The top of a stack; throws std::bad_alloc.
-  void* take();
-  void give(void* top);
+  /// The size, a power of two, of a stack for a task whose frames take `frame_bytes`: there is room for what
+  /// compiled code calls, and for signal handlers. 0: there is no stack so large.
+  static size_t size_for(size_t frame_bytes);
+  /// The top of a stack of a size that size_for gave; throws std::bad_alloc.
+  void* take(size_t bytes);
+  void give(void* top, size_t bytes);
 
  private:
   std::mutex mutex_;
-  std::vector<void*> free_;
+  std::map<size_t, std::vector<void*>> free_;  // by size
 };
 
 /// Makes the context's fiber stand at the start of its task. An earlier, unfinished run is abandoned:

@@ -32,31 +32,42 @@ Lane::Lane(const Program& program, StackPool& stacks) : stacks_(stacks) {
       context.replica = replica;
       arenas_.push_back(std::move(arena));
       contexts.push_back(context);
-      contexts.back().stack = stacks_.take();
+      contexts.back().stack = stacks_.take(task.stack_bytes);
+      contexts.back().stack_bytes = task.stack_bytes;
     }
 }
 
 Lane::~Lane() {
   for (Context& context : contexts)
-    if (context.stack) stacks_.give(context.stack);
+    if (context.stack) stacks_.give(context.stack, context.stack_bytes);
 }
 
 }  // namespace cpu
 TLXJIT_NAMESPACE_END
 
-std::unique_ptr<tlxjit::cpu::Lane> tlxjit_cpu_kernel::take_lane() {
-  {
-    std::lock_guard lock(mutex);
-    if (!lanes.empty()) {
-      auto lane = std::move(lanes.back());
-      lanes.pop_back();
-      return lane;
-    }
+void tlxjit_cpu_kernel::reserve(Shared& shared, size_t lanes) {
+  std::lock_guard lock(shared.mutex);
+  while (shared.made < lanes) {
+    shared.lanes.reserve(shared.made + 1);
+    shared.lanes.push_back(std::make_unique<tlxjit::cpu::Lane>(program, shared.pool->stacks()));
+    ++shared.made;
   }
-  return std::make_unique<tlxjit::cpu::Lane>(program, pool->stacks());
 }
 
-void tlxjit_cpu_kernel::give_lane(std::unique_ptr<tlxjit::cpu::Lane> lane) {
-  std::lock_guard lock(mutex);
-  lanes.push_back(std::move(lane));
+std::unique_ptr<tlxjit::cpu::Lane> tlxjit_cpu_kernel::take_lane(Shared& shared) {
+  std::lock_guard lock(shared.mutex);
+  if (!shared.lanes.empty()) {
+    auto lane = std::move(shared.lanes.back());
+    shared.lanes.pop_back();
+    return lane;
+  }
+  shared.lanes.reserve(shared.made + 1);  // so that giving it back does not allocate
+  auto lane = std::make_unique<tlxjit::cpu::Lane>(program, shared.pool->stacks());
+  ++shared.made;
+  return lane;
+}
+
+void tlxjit_cpu_kernel::give_lane(Shared& shared, std::unique_ptr<tlxjit::cpu::Lane> lane) {
+  std::lock_guard lock(shared.mutex);
+  shared.lanes.push_back(std::move(lane));
 }

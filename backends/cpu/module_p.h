@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cpu/per_process_p.h"
 #include "backends/cpu/pool_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -34,6 +35,7 @@ struct TaskCode {
   uint32_t op = 0;
   int32_t replicas = 1;
   size_t arena_bytes = 0;
+  size_t stack_bytes = 0;
 };
 
 /// What the compiler says of a kernel.
@@ -66,11 +68,18 @@ class Lane {
 TLXJIT_NAMESPACE_END
 
 struct tlxjit_cpu_kernel {
-  std::shared_ptr<tlxjit::cpu::Pool> pool;  // outlives the lanes
+  /// What launches share.
+  struct Shared {
+    std::shared_ptr<tlxjit::cpu::Pool> pool = tlxjit::cpu::Pool::shared();  // outlives the lanes
+    std::mutex mutex;
+    std::vector<std::unique_ptr<tlxjit::cpu::Lane>> lanes;  // not in use
+    size_t made = 0;                                        // lanes in all
+  };
   tlxjit::cpu::Program program;
-  std::mutex mutex;
-  std::vector<std::unique_ptr<tlxjit::cpu::Lane>> lanes;  // not in use
+  tlxjit::cpu::PerProcess<Shared> shared;
 
-  std::unique_ptr<tlxjit::cpu::Lane> take_lane();
-  void give_lane(std::unique_ptr<tlxjit::cpu::Lane> lane);
+  /// Makes lanes until there are so many in all.
+  void reserve(Shared& shared, size_t lanes);
+  std::unique_ptr<tlxjit::cpu::Lane> take_lane(Shared& shared);
+  static void give_lane(Shared& shared, std::unique_ptr<tlxjit::cpu::Lane> lane);
 };

@@ -19,7 +19,6 @@ tlxjit_cpu_status compile(const char* text, size_t length, tlxjit_cpu_kernel** k
   failure->blocked_count = 0;
   try {
     auto made = std::make_unique<tlxjit_cpu_kernel>();
-    made->pool = cpu::Pool::shared();
     const tlxjit_cpu_status status = cpu::compile({text, length}, made->program, *failure);
     if (status == TLXJIT_CPU_OK) *kernel = made.release();
     return status;

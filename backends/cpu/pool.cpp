@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <system_error>
 
+#include "backends/cpu/per_process_p.h"
+
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 
@@ -18,14 +20,18 @@ Pool::~Pool() {
 }
 
 std::shared_ptr<Pool> Pool::shared() {
+  struct Shared {
+    std::mutex mutex;
+    std::weak_ptr<Pool> pool;
+  };
   // Never destroyed: a weak pointer without an owner holds nothing that a process must give back.
-  static auto* mutex = new std::mutex();
-  static auto* pool = new std::weak_ptr<Pool>();
-  std::lock_guard lock(*mutex);
-  auto made = pool->lock();
+  static auto* const per_process = new PerProcess<Shared>();
+  Shared& shared = per_process->get();
+  std::lock_guard lock(shared.mutex);
+  auto made = shared.pool.lock();
   if (!made) {
     made = std::make_shared<Pool>();
-    *pool = made;
+    shared.pool = made;
   }
   return made;
 }

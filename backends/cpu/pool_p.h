@@ -30,7 +30,7 @@ class Pool {
   void run(Job& job, int threads);
   StackPool& stacks() { return stacks_; }
 
-  /// The pool of this plug-in: made by the first kernel, joined with the last.
+  /// The pool of this plug-in in this process: made by the first kernel, joined with the last.
   static std::shared_ptr<Pool> shared();
 
  private:

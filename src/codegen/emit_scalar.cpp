@@ -107,6 +107,9 @@ namespace {
 /// Arithmetic in this type wraps as the IR's does.
 const char* wrapping_type(Elem elem) { return bits(elem) == 64 ? "u64" : "u32"; }
 
+/// The amount modulo the type's bits: more is undefined in C.
+std::string shift_amount(Elem elem, const std::string& b) { return fmt::format("({} & {})", b, bits(elem) - 1); }
+
 std::string negated(Elem elem, const std::string& a) {
   return fmt::format("({0})(({1})0 - ({1}){2})", c_type(elem), wrapping_type(elem), a);
 }
@@ -174,8 +177,9 @@ std::string Emitter::element(const Op& op, Elem in, const std::string& dest, con
     case OpCode::bit_and: return equals(a + " & " + b);
     case OpCode::bit_or: return equals(a + " | " + b);
     case OpCode::bit_xor: return equals(a + " ^ " + b);
-    case OpCode::shl: return equals(fmt::format("({})(({}){} << {})", c_type(out), wrapping_type(out), a, b));
-    case OpCode::shr: return equals(a + " >> " + b);
+    case OpCode::shl:
+      return equals(fmt::format("({})(({}){} << {})", c_type(out), wrapping_type(out), a, shift_amount(out, b)));
+    case OpCode::shr: return equals(a + " >> " + shift_amount(out, b));
     case OpCode::cmp: {
       const std::string_view pred = op.attrs.text("pred");
       const char* sign = pred == "eq"   ? "=="

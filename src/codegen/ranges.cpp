@@ -25,7 +25,12 @@ Range Ranges::of(Value v) {
   const Range all = range_of(type.elem);
   const Op* op = module_.def(v);
   if (!type.is_scalar() || !op) return all;
+  // A longer chain of values that nothing has asked for yet would exhaust the stack.
+  constexpr int max_depth = 256;
+  if (depth_ == max_depth) return all;
+  ++depth_;
   Range r = compute(*op, all);
+  --depth_;
   if (!r.within(all)) r = all;  // it may wrap
   known_[v] = r;
   return r;

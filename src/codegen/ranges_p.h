@@ -35,6 +35,7 @@ class Ranges {
   Range compute(const Op& op, const Range& all);
   const Module& module_;
   std::unordered_map<Value, Range> known_;
+  int depth_ = 0;  // of compute() inside compute()
 };
 
 TLXJIT_NAMESPACE_END

@@ -55,6 +55,25 @@ std::optional<std::vector<RingField>> parse_fields(std::string_view text) {
   return fields;
 }
 
+int64_t box_elements(const std::vector<int64_t>& box) {
+  constexpr int64_t most = int64_t{1} << 24;
+  int64_t elements = 1;
+  for (int64_t extent : box) {
+    if (extent < 1 || extent > most) return 0;
+    elements *= extent;
+    if (elements > most) return 0;
+  }
+  return elements;
+}
+
+std::string check_index(const Module& module, Value index, int64_t n, const char* what) {
+  const Op* def = module.def(index);
+  if (!def || def->code != OpCode::constant) return {};
+  const int64_t i = def->attrs.integer("value");
+  if (i >= 0 && i < n) return {};
+  return std::string(what) + " " + std::to_string(i) + " is outside the " + std::to_string(n) + " that there are";
+}
+
 std::string check_op(const Module& module, const Op& op) {
   const OpInfo& row = info(op.code);
   const int operands = static_cast<int>(op.operands.size());

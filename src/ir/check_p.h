@@ -25,6 +25,11 @@ std::optional<std::vector<RingField>> parse_fields(std::string_view text);
 /// alone (and at the declarations its operands come from), not at where it stands.
 std::string check_op(const Module& module, const Op& op);
 
+/// The size of a box, 0 where an extent is below 1 or the product is beyond that of any tile.
+int64_t box_elements(const std::vector<int64_t>& box);
+/// Refuses an index (`what`) that is a constant and not one of n; any other is for the back end.
+std::string check_index(const Module& module, Value index, int64_t n, const char* what);
+
 // One function per family; check_op dispatches. Each assumes counts as in the op table.
 std::string check_scalar(const Module& module, const Op& op);
 std::string check_tile(const Module& module, const Op& op);

@@ -83,7 +83,8 @@ std::string check_ring(const Module& module, const Op& op) {
       const Type& b = module.type(op.operands[0]);
       if (b.kind != TypeKind::buffer) return "works on a buffer, not on " + to_string(b);
       if (module.type(op.operands[1]) != Type::scalar(Elem::i32)) return "the slot is i32";
-      return module.type(op.results[0]) == Type::view(b.shape, b.elem) ? "" : "gives the buffer's shape";
+      if (module.type(op.results[0]) != Type::view(b.shape, b.elem)) return "gives the buffer's shape";
+      return check_index(module, op.operands[1], b.slots, "slot");
     }
     case OpCode::part: {
       const Type& a = module.type(op.operands[0]);
@@ -94,9 +95,9 @@ std::string check_ring(const Module& module, const Op& op) {
       if (module.type(op.operands[1]) != Type::scalar(Elem::i32)) return "the index is i32";
       const Op* def = module.def(op.operands[0]);
       if (def && def->code == OpCode::trans) return "take the part before t()";
-      if (a.shape[1] != r.shape[1] || a.shape[0] % r.shape[0])
+      if (a.shape[1] != r.shape[1] || r.shape[0] < 1 || a.shape[0] % r.shape[0])
         return to_string(a) + " does not divide into " + to_string(r);
-      return {};
+      return check_index(module, op.operands[1], a.shape[0] / r.shape[0], "part");
     }
     case OpCode::trans: {
       const Type& a = module.type(op.operands[0]);
@@ -125,7 +126,10 @@ std::string check_dot(const Module& module, const Op& op) {
       const int64_t col = op.attrs.integer("col", -1);
       if (!r.is_tile() || r.elem != acc.elem || r.shape.rank != 2 || r.shape[0] != acc.shape[0])
         return "gives columns of " + to_string(acc);
-      return col >= 0 && col + r.shape[1] <= acc.shape[1] ? "" : "the columns are outside " + to_string(acc);
+      const int64_t width = r.shape[1];
+      return width >= 1 && width <= acc.shape[1] && col >= 0 && col <= acc.shape[1] - width
+                 ? ""
+                 : "the columns are outside " + to_string(acc);
     }
     case OpCode::acc_write: {
       const Type& t = module.type(op.operands[1]);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tlxjit/ir/type.h"
 
+#include <algorithm>
 #include <charconv>
 
 TLXJIT_NAMESPACE_BEGIN
@@ -14,7 +15,7 @@ constexpr int elem_bits[] = {0, 8, 8, 16, 32, 64, 8, 16, 32, 64, 16, 16, 32, 64,
 
 std::string shaped(const Shape& shape, Elem elem) {
   std::string text;
-  for (int i = 0; i < shape.rank; ++i) text += std::to_string(shape[i]) + "x";
+  for (int i = 0; i < shape.rank; ++i) text += (i < Shape::max_rank ? std::to_string(shape[i]) : "?") + "x";
   return text + to_string(elem);
 }
 
@@ -42,7 +43,8 @@ bool parse_count(std::string_view text, int32_t& count) {
 
 }  // namespace
 
-Shape::Shape(std::initializer_list<int64_t> extents) : rank(static_cast<uint8_t>(extents.size())) {
+Shape::Shape(std::initializer_list<int64_t> extents)
+    : rank(static_cast<uint8_t>(std::min<size_t>(extents.size(), UINT8_MAX))) {
   size_t i = 0;
   for (int64_t extent : extents)
     if (i < max_rank) dim[i++] = extent;
@@ -50,8 +52,10 @@ Shape::Shape(std::initializer_list<int64_t> extents) : rank(static_cast<uint8_t>
 
 int64_t Shape::elements() const {
   int64_t n = 1;
-  for (int i = 0; i < rank; ++i) n *= dim[static_cast<size_t>(i)];
-  return n;
+  bool huge = false;
+  for (int i = 0; i < std::min<int>(rank, max_rank); ++i)
+    huge |= __builtin_mul_overflow(n, dim[static_cast<size_t>(i)], &n);
+  return huge ? INT64_MAX : n;
 }
 
 bool Shape::valid() const {
@@ -98,8 +102,9 @@ std::optional<Type> parse_type(std::string_view text) {
   std::string_view inner = text.substr(open + 1, text.size() - open - 2);
 
   if (name == "var") {
+    if (inner.starts_with("var<")) return std::nullopt;  // asked here, so that nothing nests
     auto t = parse_type(inner);
-    if (!t || t->variable) return std::nullopt;
+    if (!t) return std::nullopt;
     return t->as_variable();
   }
   Type type;

@@ -13,9 +13,15 @@ namespace {
 
 class Verifier {
  public:
-  explicit Verifier(const Module& module) : module_(module), visible_(module.value_count(), false) {}
+  explicit Verifier(const Module& module)
+      : module_(module), visible_(module.value_count(), false), view_steps_(module.value_count(), 0) {}
 
   std::vector<Error> run() {
+    for (const char* name : {"threads", "shared_bytes"})
+      if (const Attr* attr = module_.attrs.find(name))
+        if (const auto* n = std::get_if<int64_t>(attr); !n || *n < 0 || *n > INT32_MAX)
+          report_module(std::string(name) + " is 0 to 2^31 − 1");
+    if (!module_.body.args.empty()) report_module("a kernel's body has no arguments");
     block(module_.body, Place::module);
     if (!tasks_) report_module("the kernel has no task");
     if (!has_grid_) report_module("the kernel has no grid: use persistent(), dynamic() or grid()");
@@ -66,6 +72,20 @@ class Verifier {
     return {};
   }
 
+  std::string misformed(const Op& op) {
+    if (op.code != OpCode::for_ && op.code != OpCode::each && op.code != OpCode::schedule)
+      for (const Block& region : op.regions)
+        if (!region.args.empty()) return "its regions have no arguments";
+    if (op.code == OpCode::part || op.code == OpCode::trans) {
+      // Back ends follow a view to its buffer wherever it is used.
+      constexpr uint8_t most = 16;
+      const uint8_t steps = view_steps_[op.operands[0]];
+      if (steps == most) return "a view is formed in at most " + std::to_string(most) + " steps";
+      view_steps_[op.results[0]] = static_cast<uint8_t>(steps + 1);
+    }
+    return {};
+  }
+
   void block(const Block& block, Place place) {
     const size_t mark = defined_.size();
     open(block);
@@ -93,6 +113,7 @@ class Verifier {
         return report(op, "uses a value that is not defined here: made later, or in a block that has ended");
     if (std::string what = check_op(module_, op); !what.empty()) return report(op, std::move(what));
     if (std::string what = misplaced(op, place); !what.empty()) return report(op, std::move(what));
+    if (std::string what = misformed(op); !what.empty()) return report(op, std::move(what));
     if (op.code == OpCode::yield && !last) return report(op, "is the last op of its region");
     if (op.code == OpCode::dim || op.code == OpCode::scalar || op.code == OpCode::tensor)
       if (!names_.insert(std::string(op.attrs.text("name"))).second)
@@ -125,6 +146,7 @@ class Verifier {
 
   const Module& module_;
   std::vector<bool> visible_;
+  std::vector<uint8_t> view_steps_;  // parts and transpositions between a view and its buffer
   std::vector<Value> defined_;
   std::vector<Error> faults_;
   std::set<std::string> names_, task_names_;

@@ -49,6 +49,7 @@ enum tlxjit_cpu_status {
   TLXJIT_CPU_COMPILER = 3,    /* LLVM refused */
   TLXJIT_CPU_DEADLOCK = 4,    /* `blocked` lists the fibers */
   TLXJIT_CPU_MEMORY = 5,
+  TLXJIT_CPU_OUTSIDE = 6, /* a slot, part or element that there is not; `op` names the op */
 };
 
 struct tlxjit_cpu_failure {

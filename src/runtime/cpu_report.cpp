@@ -68,8 +68,14 @@ Error cpu_error(const Module& module, const tlxjit_cpu_failure& failure, Stage s
     error.kind = ErrorKind::environment;
     error.code = ErrorCode::out_of_resources;
   }
-  if (const auto ops = numbered_ops(module); const Op* op = op_at(ops, failure.op))
+  if (const auto ops = numbered_ops(module); const Op* op = op_at(ops, failure.op)) {
     error.location = module.location(*op);
+    if (failure.status == TLXJIT_CPU_OUTSIDE) {
+      error.kind = ErrorKind::user;
+      error.code = ErrorCode::invalid_kernel;
+      error.message = "CPU: `" + module.name + "`: " + std::string(info(op->code).text) + ": " + message;
+    }
+  }
   return error;
 }
 

@@ -79,6 +79,10 @@ int64_t index_in(const List& list, Value value) {
 }  // namespace
 
 Result<uint16_t> HostProgram::add(const Module& module, const Abi& abi, Value value) {
+  return add(module, abi, value, 0);
+}
+
+Result<uint16_t> HostProgram::add(const Module& module, const Abi& abi, Value value, size_t above) {
   for (const auto& [known, place] : places_)
     if (known == value) return place;
   const Op* op = module.def(value);
@@ -86,13 +90,17 @@ Result<uint16_t> HostProgram::add(const Module& module, const Abi& abi, Value va
     return refuse(module, op,
                   std::string(op ? info(op->code).text : "a block argument") +
                       " has no value on the host, which needs it for an extent or the grid");
+  // The ops above this one become steps as well; asked first, so that a long chain does not exhaust the stack.
+  if (steps_.size() + above >= max_steps)
+    return refuse(module, op,
+                  "the expressions for extents and grid have more than " + std::to_string(max_steps) + " ops");
   Step step;
   step.code = op->code;
   step.elem = module.type(value).elem;
   step.op = op;
   uint16_t* const inputs[] = {&step.a, &step.b, &step.c};
   for (size_t i = 0; i < op->operands.size() && i < 3; ++i) {
-    auto place = add(module, abi, op->operand(i));
+    auto place = add(module, abi, op->operand(i), above + 1);
     if (!place) return place;
     *inputs[i] = *place;
   }
@@ -109,9 +117,6 @@ Result<uint16_t> HostProgram::add(const Module& module, const Abi& abi, Value va
     if (!is_int(step.elem) && step.elem != Elem::b1)
       return refuse(module, op, "a scalar that is no integer cannot be part of an extent or the grid");
   }
-  if (steps_.size() >= max_steps)
-    return refuse(module, op,
-                  "the expressions for extents and grid have more than " + std::to_string(max_steps) + " ops");
   steps_.push_back(step);
   const auto place = static_cast<uint16_t>(steps_.size() - 1);
   places_.emplace_back(value, place);
@@ -159,9 +164,12 @@ HostProgram::Number HostProgram::compute(const Step& s, std::span<const int32_t>
     case OpCode::bit_or: return {x | y, true};
     case OpCode::bit_xor: return {x ^ y, true};
     case OpCode::shl:
-      if (y < 0 || y > 62) return none;
-      return unless(__builtin_mul_overflow(x, int64_t{1} << y, &r));
-    case OpCode::shr: return y < 0 || y > 63 ? none : Number{x >> y, true};
+    case OpCode::shr: {
+      const int64_t amount = y & (bits(s.elem) - 1);
+      if (s.code == OpCode::shr) return {x >> amount, true};
+      if (amount > 62) return x == 0 ? Number{0, true} : none;
+      return unless(__builtin_mul_overflow(x, int64_t{1} << amount, &r));
+    }
     case OpCode::cmp: {
       const int64_t p = s.number;
       return {p == eq   ? x == y

@@ -39,6 +39,8 @@ class HostProgram {
     int64_t number = 0;  // a constant; the index of a dim or scalar; a comparison
     const Op* op = nullptr;
   };
+  /// `above`: how many ops wait for this value.
+  Result<uint16_t> add(const Module& module, const Abi& abi, Value value, size_t above);
   Number compute(const Step& step, std::span<const int32_t> dims, std::span<const uint64_t> scalars, int64_t sms,
                  std::span<const Number> values) const;
   std::vector<Step> steps_;

@@ -80,14 +80,28 @@ Node Emitter::scalar(Value v) {
   return outer_scalar(*def);
 }
 
-/// A scalar of the module's body, computed anew by each instance that uses it.
+/// A scalar of the module's body, computed anew by each instance that uses it. What it needs comes first, from a
+/// list: chains of such ops have any length.
 Node Emitter::outer_scalar(const Op& op) {
-  if (info(op.code).scope != Scope::pure && op.code != OpCode::dim && op.code != OpCode::scalar)
-    unsupported(op, "a value that only the host knows");
-  for (Value v : op.operands) scalar(v);
-  Node node = nullptr;
-  at_entry([&] { node = scalar_op(op); });
-  return scalars_[op.result()] = node;
+  std::vector<const Op*> open{&op};
+  while (!open.empty()) {
+    const Op& top = *open.back();
+    const size_t depth = open.size();
+    if (!scalars_.contains(top.result())) {
+      if (info(top.code).scope != Scope::pure && top.code != OpCode::dim && top.code != OpCode::scalar)
+        unsupported(top, "a value that only the host knows");
+      for (Value v : top.operands) {
+        if (scalars_.contains(v)) continue;
+        const Op* def = unit_.module.def(v);
+        if (!def || !type(v).is_scalar()) unsupported(top, "a value that is no scalar here");
+        open.push_back(def);
+      }
+      if (open.size() > depth) continue;
+      at_entry([&] { scalars_[top.result()] = scalar_op(top); });
+    }
+    open.pop_back();
+  }
+  return scalars_.at(op.result());
 }
 
 void Emitter::at_entry(const std::function<void()>& fn) {

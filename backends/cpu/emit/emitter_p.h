@@ -143,7 +143,8 @@ class Emitter : public Elements {
   void set(const Op& op);
 
   // memory.cpp
-  Node slot_address(Value buffer, Value slot);
+  Node bounded(Value index, int64_t n, const Op& op);
+  Node slot_address(Value buffer, Value slot, const Op& op);
   Node tensor_address(Value tensor);
   Node load_scalar(const Op& op);
   void copy(const Op& op);
@@ -152,7 +153,7 @@ class Emitter : public Elements {
   void workspace(const Op& op);
 
   // sync.cpp
-  Node barrier_address(Value barrier, Value slot);
+  Node barrier_address(Value barrier, Value slot, const Op& op);
   void wait(const Op& op);
   void arrive(const Op& op);
   void settle(Node barrier, Node arrivals, Node bytes);
@@ -188,6 +189,7 @@ class Emitter : public Elements {
   llvm::Function* fn_ = nullptr;
   Node context_ = nullptr;
   Node replica_ = nullptr;
+  Node copy_at_ = nullptr;  // where copies put their coordinates
   llvm::Instruction* entry_end_ = nullptr;
   std::unordered_map<Value, Node> scalars_;
   std::unordered_map<Value, Node> variables_;  // scalar variables

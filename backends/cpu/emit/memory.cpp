@@ -1,14 +1,36 @@
 // backends/cpu/emit/memory.cpp — tensors, buffers, views, copies, the workspace.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <llvm/IR/MDBuilder.h>
+
 #include "backends/cpu/emit/emitter_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 
-Node Emitter::slot_address(Value buffer, Value slot) {
+/// The index in 64 bits, after code that ends the launch at `op` where it is not one of n.
+Node Emitter::bounded(Value index, int64_t n, const Op& op) {
+  Node i = index64(index);
+  Node inside = b.CreateICmpULT(i, i64(n));
+  if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(inside); known && known->isOne()) return i;
+  auto* outside = llvm::BasicBlock::Create(b.getContext(), "outside", fn_);
+  auto* go_on = llvm::BasicBlock::Create(b.getContext(), "inside", fn_);
+  b.CreateCondBr(inside, go_on, outside, llvm::MDBuilder(b.getContext()).createLikelyBranchWeights());
+  b.SetInsertPoint(outside);
+  auto runtime = unit_.code.getOrInsertFunction("tlxjit_cpu_outside", b.getVoidTy(), b.getPtrTy(), b.getInt64Ty(),
+                                                b.getInt64Ty(), b.getInt32Ty());
+  auto* call = b.CreateCall(runtime, {context_, i, i64(n), b.getInt32(unit_.number.at(&op))});
+  call->addFnAttr(llvm::Attribute::NoReturn);
+  call->addFnAttr(llvm::Attribute::Cold);
+  b.CreateUnreachable();
+  b.SetInsertPoint(go_on);
+  return i;
+}
+
+/// The slot's address; `op` is the one that names the slot.
+Node Emitter::slot_address(Value buffer, Value slot, const Op& op) {
   const Type& t = type(buffer);
   Node first = at(field(offsetof(Context, shared), b.getPtrTy()), unit_.buffer_offset.at(buffer));
-  return at(first, b.CreateMul(index64(slot), i64(t.shape.elements() * size(t.elem))));
+  return at(first, b.CreateMul(bounded(slot, t.slots, op), i64(t.shape.elements() * size(t.elem))));
 }
 
 Node Emitter::tensor_address(Value tensor) {
@@ -22,7 +44,7 @@ View Emitter::view(Value v) {
   View view;
   switch (def->code) {
     case OpCode::view: {
-      view.base = slot_address(def->operand(0), def->operand(1));
+      view.base = slot_address(def->operand(0), def->operand(1), *def);
       view.elem = type(def->operand(0)).elem;
       view.shape = type(def->operand(0)).shape;
       int64_t stride = 1;
@@ -35,8 +57,9 @@ View Emitter::view(Value v) {
     case OpCode::part: {
       view = this->view(def->operand(0));
       const int64_t rows = type(v).shape[0];
+      Node index = bounded(def->operand(1), view.shape[0] / rows, *def);
       view.shape[0] = rows;
-      view.base = at(view.base, b.CreateMul(index64(def->operand(1)), i64(rows * view.stride[0] * size(view.elem))));
+      view.base = at(view.base, b.CreateMul(index, i64(rows * view.stride[0] * size(view.elem))));
       return view;
     }
     case OpCode::trans:
@@ -50,7 +73,9 @@ View Emitter::view(Value v) {
 
 Node Emitter::element_address(const Op& op) {
   const Value buffer = op.operand(0);
-  return at(slot_address(buffer, op.operand(1)), b.CreateMul(index64(op.operand(2)), i64(size(type(buffer).elem))));
+  const Type& t = type(buffer);
+  Node slot = slot_address(buffer, op.operand(1), op);
+  return at(slot, b.CreateMul(bounded(op.operand(2), t.shape.elements(), op), i64(size(t.elem))));
 }
 
 Node Emitter::load_scalar(const Op& op) {
@@ -105,7 +130,8 @@ void Emitter::copy(const Op& op) {
                                           constant, "box");
   static_assert(sizeof(Box) == 56);
 
-  Node where = entry_alloca(llvm::ArrayType::get(i64_type, sizeof(BoxAt) / 8));
+  if (!copy_at_) copy_at_ = entry_alloca(llvm::ArrayType::get(i64_type, sizeof(BoxAt) / 8));
+  Node where = copy_at_;  // one for all copies: each is over when its call returns
   auto put = [&](size_t offset, size_t i, Node v) {
     b.CreateStore(v, at(where, static_cast<int64_t>(offset + 8 * i)));
   };
@@ -116,11 +142,11 @@ void Emitter::copy(const Op& op) {
   }
   if (ragged >= 0) put(offsetof(BoxAt, bound), 0, index64(op.operand(first + rank)));
 
-  Node local = from_tile ? tile_address(op.operand(1)) : slot_address(op.operand(1), op.operand(2));
+  Node local = from_tile ? tile_address(op.operand(1)) : slot_address(op.operand(1), op.operand(2), op);
   auto runtime = unit_.code.getOrInsertFunction("tlxjit_cpu_copy", b.getVoidTy(), b.getPtrTy(), b.getPtrTy(),
                                                 b.getPtrTy(), b.getPtrTy());
   b.CreateCall(runtime, {global, where, tensor_address(tensor), local});
-  if (load) settle(barrier_address(op.operand(3), op.operand(4)), b.getInt32(0), i64(-elements * size(elem)));
+  if (load) settle(barrier_address(op.operand(3), op.operand(4), op), b.getInt32(0), i64(-elements * size(elem)));
 }
 
 void Emitter::workspace(const Op& op) {

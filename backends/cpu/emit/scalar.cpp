@@ -112,8 +112,14 @@ Node Elements::compute(const Op& op, llvm::ArrayRef<Node> in, Elem elem) {
     case OpCode::bit_and: need(!real_type); return b.CreateAnd(in[0], in[1]);
     case OpCode::bit_or: need(!real_type); return b.CreateOr(in[0], in[1]);
     case OpCode::bit_xor: need(!real_type); return b.CreateXor(in[0], in[1]);
-    case OpCode::shl: need(!real_type); return b.CreateShl(in[0], in[1]);
-    case OpCode::shr: need(!real_type); return with_sign ? b.CreateAShr(in[0], in[1]) : b.CreateLShr(in[0], in[1]);
+    case OpCode::shl:
+    case OpCode::shr: {
+      need(!real_type && elem != Elem::b1);
+      // LLVM has no value for an amount of `bits` or more, and would let code that depends on one do anything.
+      Node amount = b.CreateAnd(in[1], llvm::ConstantInt::get(in[1]->getType(), static_cast<uint64_t>(bits(elem) - 1)));
+      if (op.code == OpCode::shl) return b.CreateShl(in[0], amount);
+      return with_sign ? b.CreateAShr(in[0], amount) : b.CreateLShr(in[0], amount);
+    }
     case OpCode::cmp: return b.CreateCmp(predicate(op.attrs.text("pred"), elem, op), in[0], in[1]);
     default: throw Unsupported{&op, std::string(info(op.code).text)};
   }

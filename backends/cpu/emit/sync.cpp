@@ -7,14 +7,14 @@
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 
-Node Emitter::barrier_address(Value barrier, Value slot) {
+Node Emitter::barrier_address(Value barrier, Value slot, const Op& op) {
   Node first = at(field(offsetof(Context, barriers), b.getPtrTy()),
                   static_cast<int64_t>(unit_.index.at(barrier) * sizeof(Barrier)));
-  return at(first, b.CreateMul(index64(slot), i64(sizeof(Barrier))));
+  return at(first, b.CreateMul(bounded(slot, type(barrier).slots, op), i64(sizeof(Barrier))));
 }
 
 void Emitter::wait(const Op& op) {
-  Node barrier = barrier_address(op.operand(0), op.operand(1));
+  Node barrier = barrier_address(op.operand(0), op.operand(1), op);
   Node parity = scalar(op.operand(2));
   Node phase = b.CreateLoad(b.getInt32Ty(), at(barrier, offsetof(Barrier, phase)));
   auto* stand = llvm::BasicBlock::Create(b.getContext(), "wait", fn_);
@@ -30,7 +30,7 @@ void Emitter::wait(const Op& op) {
 }
 
 void Emitter::arrive(const Op& op) {
-  Node barrier = barrier_address(op.operand(0), op.operand(1));
+  Node barrier = barrier_address(op.operand(0), op.operand(1), op);
   if (op.code == OpCode::expect) return settle(barrier, b.getInt32(1), i64(op.attrs.integer("bytes")));
   int64_t arrivals = 1;
   if (op.attrs.text("per") == "warp")

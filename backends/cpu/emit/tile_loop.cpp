@@ -17,6 +17,7 @@ struct Emitter::Position {
   Node column = nullptr;
   std::unordered_map<Value, Node> held = {};        // by value, at this position
   std::unordered_map<Value, Node> row_values = {};  // of row tiles that are broadcast along the last axis
+  std::unordered_map<const Op*, Node> slots = {};   // of stores to buffers: addresses
   std::unordered_map<Value, Node> sums = {};        // of reductions along the last axis: stack slots
 };
 
@@ -60,6 +61,8 @@ void Emitter::emit_group(const Group& group) {
       else
         begin_reduce(*op);
     }
+  for (const Op* op : group.ops)
+    if (op->code == OpCode::buffer_store) p.slots[op] = slot_address(op->operand(0), op->operand(1), *op);
   loop(p.rows, 1, [&](Node row) {
     p.row = row;
     p.row_values.clear();
@@ -141,7 +144,7 @@ void Emitter::emit_element(const Op& op, Position& p) {
       if (type(op.operand(0)).elem != type(op.operand(2)).elem ||
           type(op.operand(0)).shape.elements() != type(op.operand(2)).shape.elements())
         unsupported(op, "a tile that is not of the slot's type");
-      return sink(op.operand(2), slot_address(op.operand(0), op.operand(1)));
+      return sink(op.operand(2), p.slots.at(&op));
     case OpCode::reduce: {
       const Elem elem = type(op.result()).elem;
       const bool sum = op.attrs.text("kind") == "sum";

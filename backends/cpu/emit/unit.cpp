@@ -118,6 +118,7 @@ llvm::Function* Unit::function(const std::string& name, llvm::Type* result, llvm
   auto linkage = local ? llvm::Function::InternalLinkage : llvm::Function::ExternalLinkage;
   auto* fn = llvm::Function::Create(llvm::FunctionType::get(result, args, false), linkage, name, code);
   fn->addFnAttr(llvm::Attribute::NoUnwind);
+  fn->addFnAttr("warn-stack-size", "0");  // LLVM tells every frame's size
   // Vectors are written with their width on purpose: let the widest registers be used.
   fn->addFnAttr("prefer-vector-width", std::to_string(vector_bits));
   fn->addFnAttr("min-legal-vector-width", std::to_string(vector_bits));

@@ -54,6 +54,18 @@ TEST(EmitTest, RaggedBoundMovesIntoTwoMoreAxes) {
   EXPECT_THAT(source, HasSubstr("tma_load_4d(base + 0, map0, base + 8192, 0, 1073741824 - d_T + 0, d_T, 1073741824);"));
 }
 
+TEST(EmitTest, ShiftsByAnAmountModuloTheBits) {
+  const std::string source = source_of(lowered(R"(
+    %0 = scalar [name = "a"] : i32
+    %1 = scalar [name = "b"] : u64
+    task [name = "t", warps = 1, replicas = 1] {
+      %2 = shl %0, %0 : i32
+      %3 = shr %1, %1 : u64
+    }
+  )"));
+  EXPECT_THAT(source, AllOf(HasSubstr(" << (s_a & 31))"), HasSubstr(" >> (s_b & 63);")));
+}
+
 TEST(EmitTest, ReadsOfSumsShareTheirRegistersUntilTheyAreOverwritten) {
   // %2 is read after the write to the sums: it must be a copy. %3 is not.
   const std::string source = source_of(with_sums(R"(

@@ -136,6 +136,15 @@ TEST(RangesTest, UnsignedOf64Bits) {
   EXPECT_EQ(b(4), Pair(0, 16777215));
 }
 
+TEST(RangesTest, LongChainsDoNotExhaustTheStack) {
+  std::string body = "%0 = dim [name = \"M\"] : i32\n";
+  for (int i = 1; i <= 200000; ++i)
+    body += "%" + std::to_string(i) + " = min %" + std::to_string(i - 1) + ", %0 : i32\n";
+  Bounds b(body);
+  EXPECT_EQ(b(200000), Pair(i32_min, i32_max));
+  EXPECT_EQ(b(100), Pair(0, i32_max)) << "asked for by itself";
+}
+
 TEST(RangesTest, LoopVariablesStayBelowTheEnd) {
   Bounds b(R"(
     %0 = dim [name = "M"] : i32

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <elf.h>
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <memory>
 #include <thread>
 
 #include "tests/unit/cpu/plugin_p.h"
@@ -127,6 +130,118 @@ TEST(Plugin, CompilesOnManyThreads) {
     });
   for (std::thread& t : threads) t.join();
   EXPECT_EQ(failures, 0);
+}
+
+/// A kernel of one program whose one task has these ops.
+std::string one_task(const std::string& module_ops, const std::string& ops) {
+  return R"(tlx 1 lowered cpu
+kernel "one" [threads = 32, shared_bytes = 0] {
+  %n = dim [name = "N"] : i32
+  %x = tensor %n [name = "x"] : tensor<1xi32>
+  %one = const [value = 1] : i32
+  grid %one
+)" + module_ops +
+         "  task [name = \"main\", warps = 1, replicas = 1, registers = 0] {\n" + ops + "  }\n}\n";
+}
+
+TEST(Plugin, TasksOfManyCopies) {
+  constexpr int copies = 6000;
+  std::string ops;
+  for (int i = 0; i < copies; ++i) {
+    const std::string k = std::to_string(i);
+    ops += "%c" + k + " = const [value = " + k + "] : i32\n%t" + k + " = splat %c" + k +
+           " : tile<1xi32>\ntile.store %x, %t" + k + ", %c" + k + " [box = <1>, ragged = -1]\n";
+  }
+  Kernel kernel(numbered(one_task("", ops)));
+  ASSERT_COMPILED(kernel);
+  Tensor<int32_t> x({copies});
+  Launch launch;
+  launch.dims = {copies};
+  launch.tensors = {x};
+  ASSERT_EQ(kernel.launch(launch), TLXJIT_CPU_OK);
+  for (int i = 0; i < copies; ++i) ASSERT_EQ(x.data[size_t(i)], i);
+}
+
+// The sums of one loop's reductions are held at once: on the stack, where the registers do not suffice.
+TEST(Plugin, TasksOfLargeFrames) {
+  constexpr int sums = 4300;  // of 64 bytes
+  std::string ops =
+      "%i = iota [axis = 1] : tile<1x32xi32>\n%f = cast %i : tile<1x32xf32>\n%p0 = neg %f : tile<1x32xf32>\n";
+  for (int i = 0; i < sums; ++i) {
+    const std::string k = std::to_string(i), next = std::to_string(i + 1);
+    ops += "%r" + k + " = reduce %p" + k + " [kind = \"sum\", axis = 1, partial = 0] : tile<1xf32>\n%p" + next +
+           " = add %p" + k + ", %f : tile<1x32xf32>\n";
+  }
+  ops += "%zero = const [value = 0] : i32\n";
+  for (int i = 0; i < sums; i += 100) {
+    const std::string k = std::to_string(i);
+    ops += "%d" + k + " = cast %r" + k + " : tile<1xi32>\n%a" + k + " = const [value = " + std::to_string(i / 100) +
+           "] : i32\ntile.store %x, %d" + k + ", %a" + k + " [box = <1>, ragged = -1]\n";
+  }
+  Kernel kernel(numbered(one_task("", ops)));
+  ASSERT_COMPILED(kernel);
+  Tensor<int32_t> x({sums / 100});
+  Launch launch;
+  launch.dims = {sums / 100};
+  launch.tensors = {x};
+  ASSERT_EQ(kernel.launch(launch), TLXJIT_CPU_OK);
+  for (int i = 0; i < sums / 100; ++i) ASSERT_EQ(x.data[size_t(i)], 31 * 16 * (100 * i - 1));
+}
+
+TEST(Plugin, LongChainsOutsideTasks) {
+  constexpr int length = 100000;
+  std::string chain = "%t0 = add %one, %one : i32\n";
+  for (int i = 1; i < length; ++i)
+    chain += "%t" + std::to_string(i) + " = xor %t" + std::to_string(i - 1) + ", %n : i32\n";
+  Kernel kernel(numbered(one_task(chain, "%z = splat %t" + std::to_string(length - 1) +
+                                             " : tile<1xi32>\n%c = const [value = 0] : i32\ntile.store %x, %z, %c [box "
+                                             "= <1>, ragged = -1]\n")));
+  ASSERT_COMPILED(kernel);
+  Tensor<int32_t> x({1});
+  Launch launch;
+  launch.dims = {1};
+  launch.tensors = {x};
+  ASSERT_EQ(kernel.launch(launch), TLXJIT_CPU_OK);
+  EXPECT_EQ(x.data[0], 3);
+}
+
+// The child has none of the parent's threads.
+TEST(Plugin, WorksInAForkedChild) {
+  const std::string text = numbered(small_text);
+  auto kernel = std::make_unique<Kernel>(text);
+  ASSERT_COMPILED(*kernel);
+  const auto runs = [](Kernel& k) {
+    Tensor<int32_t> x({64});
+    Launch launch;
+    launch.dims = {64};
+    launch.tensors = {x};
+    launch.grid = 64;
+    launch.threads = 3;
+    if (k.launch(launch) != TLXJIT_CPU_OK) return false;
+    for (int p = 0; p < 64; ++p)
+      if (x.data[size_t(p)] != 2 * p) return false;
+    return true;
+  };
+  ASSERT_TRUE(runs(*kernel));
+  for (bool uses : {true, false}) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      alarm(30);  // a hang ends in a signal
+      bool good = !uses || (runs(*kernel) && runs(*kernel));
+      kernel.reset();
+      if (uses) {
+        Kernel fresh(text);
+        good = good && fresh.status == TLXJIT_CPU_OK && runs(fresh);
+      }
+      _exit(good ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
+  EXPECT_TRUE(runs(*kernel)) << "the parent goes on";
 }
 
 TEST(Plugin, AnEmptyGridDoesNothing) {

@@ -212,5 +212,88 @@ TEST(Sync, DeadlockNamesEveryTask) {
   }
 }
 
+// Where `bad` is the number of an index, that one is the scalar `at`; the others are 0.
+const char* const outside_text = R"(tlx 1 lowered cpu
+kernel "outside" [threads = 128, shared_bytes = 65536] {
+  %at = scalar [name = "at"] : i32
+  %bad = scalar [name = "bad"] : i32
+  %zero = const [value = 0] : i32
+  %one = const [value = 1] : i32
+  %n = const [value = 16] : i32
+  %value = const [value = 1.0] : f32
+  %x = tensor %n, %n [name = "x"] : tensor<2xf32>
+  %tiles = buffer [swizzle = 0] : buffer<3, 16x16xf32>
+  %row = buffer [swizzle = 0] : buffer<3, 16xf32>
+  %bar = barrier [count = 1, name = "bar"] : barrier<3>
+  grid %one
+  workspace [words = 1]
+  task [name = "other", warps = 1, replicas = 1] {
+    wait %bar, %one, %zero
+  }
+  task [name = "main", warps = 4, replicas = 1] {
+    %word = workspace.add %one [word = 0] : i32
+SELECTS
+    %tile = splat %value : tile<16x16xf32>
+    %acc = accumulator : accumulator<8x16xf32>
+    copy.load %x, %tiles, %zero, %bar, %i0, %zero, %zero [box = <16, 16>, ragged = -1]
+    copy.load %x, %tiles, %i1, %bar, %zero, %zero, %zero [box = <16, 16>, ragged = -1]
+    expect %bar, %i2 [bytes = 2048]
+    wait %bar, %i3, %zero
+    buffer.store %tiles, %i4, %tile
+    buffer.put %row, %i5, %zero, %value
+    buffer.put %row, %zero, %i6, %value
+    %g = buffer.get %row, %i7, %zero : f32
+    %h = buffer.get %row, %zero, %i8 : f32
+    %v = view %tiles, %i9 : view<16x16xf32>
+    %w = view %tiles, %zero : view<16x16xf32>
+    %p = part %w, %i10 : view<8x16xf32>
+    dot %acc, %p, %v [overwrite = "never"]
+    copy.store %x, %tiles, %i11, %zero, %zero [box = <16, 16>, ragged = -1]
+    arrive %bar, %i12 [per = "instance"]
+    arrive %bar, %one [per = "instance"]
+    workspace.set %zero [word = 0]
+  }
+}
+)";
+
+TEST(Sync, AnIndexOutsideEndsTheLaunchAtItsOp) {
+  constexpr int indices = 13;
+  std::string text = outside_text, selects;
+  for (int i = 0; i < indices; ++i) {
+    const std::string k = std::to_string(i);
+    selects += "    %k" + k + " = const [value = " + k + "] : i32\n    %is" + k + " = cmp %bad, %k" + k +
+               " [pred = \"eq\"] : b1\n    %i" + k + " = select %is" + k + ", %at, %zero : i32\n";
+  }
+  text.replace(text.find("SELECTS\n"), 8, selects);
+  text = numbered(text);
+  Kernel kernel(text);
+  ASSERT_COMPILED(kernel);
+  const auto module = tlxjit::parse(text);
+  ASSERT_TRUE(module.ok());
+  const auto ops = tlxjit::numbered_ops(*module);
+  const std::pair<const char*, int> named[indices] = {
+      {"copy.load", 3},  {"copy.load", 3},   {"expect", 3},     {"wait", 3},        {"buffer.store", 3},
+      {"buffer.put", 3}, {"buffer.put", 16}, {"buffer.get", 3}, {"buffer.get", 16}, {"view", 3},
+      {"part", 2},       {"copy.store", 3},  {"arrive", 3}};
+  Tensor<float> x({16, 16});
+  int32_t word = 0;
+  Launch launch;
+  launch.tensors = {x};
+  launch.workspace = &word;
+  for (int bad = 0; bad < indices; ++bad)
+    for (int32_t at : {named[bad].second, 1 << 30, -1, INT32_MIN}) {
+      SCOPED_TRACE(std::to_string(bad) + " at " + std::to_string(at));
+      launch.scalars = {bits_of(at), bits_of(bad)};
+      ASSERT_EQ(kernel.launch(launch), TLXJIT_CPU_OUTSIDE);
+      ASSERT_LT(kernel.failure.op, ops.size());
+      EXPECT_EQ(tlxjit::info(ops[kernel.failure.op]->code).text, named[bad].first);
+      EXPECT_EQ(std::string(kernel.failure.message), "index " + std::to_string(at) + " is outside the " +
+                                                         std::to_string(named[bad].second) + " that there are");
+      EXPECT_EQ(word, 0) << "the workspace is zero again";
+      launch.scalars = {bits_of(at), bits_of(indices)};
+      ASSERT_EQ(kernel.launch(launch), TLXJIT_CPU_OK) << "a later launch works";
+    }
+}
+
 }  // namespace
 }  // namespace cpu_test

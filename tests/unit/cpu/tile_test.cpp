@@ -122,6 +122,51 @@ TEST(Tile, Exp2AndLog2) {
   d.check(unary("log2"), [](double x, double, int, int) { return std::log2(x); }, 2);
 }
 
+TEST(Tile, Exp2OfAnySize) {
+  Data d;
+  for (int i = 0; i < n * n; ++i) {
+    const float size = std::exp2(d.random.real(-140, 127.9f));
+    d.x.data[size_t(i)] = i < 4 ? (i % 2 ? 1e16f : -1e16f) : i % 2 ? size : -size;
+  }
+  d.check(unary("exp2"), [](double x, double, int, int) { return std::exp2(x); }, 2);
+  // Also of a product and a sum, which may become one operation; the argument is rounded, by up to 2^-16.
+  for (float& v : d.x.data) v = std::fmod(v, 1e10f);
+  d.check(
+      R"(
+    %f = const [value = 1e16] : f32
+    %s = splat %f : tile<64x64xf32>
+    %p = mul %x, %s : tile<64x64xf32>
+    %q = add %p, %p : tile<64x64xf32>
+    %out = exp2 %q : tile<64x64xf32>)",
+      [](double x, double, int, int) { return std::exp2(2 * x * double(1e16f)); }, 400);
+}
+
+TEST(Tile, ShiftsByAnAmountModuloTheBits) {
+  for (const char* elem : {"i32", "u32", "i8", "u8", "i16", "u16", "i64", "u64"}) {
+    const int bits = std::atoi(elem + 1), minus = -bits + 2;
+    const std::string t = "tile<64x64x" + std::string(elem) + ">";
+    std::string amount = "    %a = const [value = " + std::to_string(elem[0] == 'i' ? minus : bits + 2) + "] : " + elem;
+    Data d;
+    std::string body = amount + R"(
+    %b = splat %a : T
+    %i = iota [axis = 1] : tile<64x64xi32>
+    %j = cast %i : T
+    %k = shl %j, %b : T
+    %l = shr %k, %b : T
+    %m = shl %a, %a : E
+    %o = cmp %m, %a [pred = "ne"] : b1
+    %r = cast %l : tile<64x64xf32>
+    %out = select %o, %r, %x : tile<64x64xf32>)";
+    for (size_t at; (at = body.find(": T")) != std::string::npos;) body.replace(at, 3, ": " + t);
+    for (size_t at; (at = body.find(": E")) != std::string::npos;) body.replace(at, 3, std::string(": ") + elem);
+    d.check(body, [&](double, double, int, int j) {
+      const int64_t x = int64_t(j) << 2;
+      if (bits > 8) return j;
+      return elem[0] == 'u' ? int(uint8_t(x)) >> 2 : int(int8_t(x)) >> 2;
+    });
+  }
+}
+
 // The special values do not come through a dot (0 · inf), so they are made in the kernel.
 TEST(Tile, SpecialValues) {
   Data d;

@@ -47,6 +47,32 @@ TEST(Shape, KnowsItsLimits) {
   EXPECT_EQ(Shape({3, 5, 7}).elements(), 105);
 }
 
+TEST(Shape, WithMoreExtentsThanFit) {
+  const Shape six{1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(six.rank, 6);
+  EXPECT_FALSE(six.valid());
+  EXPECT_EQ(six.elements(), 120);
+  EXPECT_EQ(to_string(Type::tile(six, Elem::f32)), "tile<1x2x3x4x5x?xf32>");
+  Shape most{1};
+  most.rank = 255;
+  EXPECT_EQ(most.elements(), 0);
+  EXPECT_FALSE(most.valid());
+#define EIGHT 1, 1, 1, 1, 1, 1, 1, 1
+#define SIXTY_FOUR EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT
+  EXPECT_FALSE((Shape{SIXTY_FOUR, SIXTY_FOUR, SIXTY_FOUR, SIXTY_FOUR}).valid()) << "256 extents";
+}
+
+TEST(Shape, ProductsDoNotWrap) {
+  EXPECT_FALSE(Shape({1 << 20, 1 << 20, 1 << 20, 1 << 20}).valid());
+  EXPECT_EQ(Shape({1 << 20, 1 << 20, 1 << 20, 1 << 20}).elements(), INT64_MAX);
+}
+
+TEST(Type, DeepTextIsRefused) {
+  std::string text;
+  for (int i = 0; i < 200000; ++i) text += "var<";
+  EXPECT_FALSE(parse_type(text + "i32" + std::string(200000, '>')).has_value());
+}
+
 TEST(Elem, SizesAndKinds) {
   EXPECT_EQ(bytes(Elem::bf16), 2);
   EXPECT_EQ(bits(Elem::f4e2m1), 4);

@@ -152,6 +152,112 @@ TEST(Verify, SlotsAreFilledOnce) {
   EXPECT_EQ(only_fault(kernel("", "%21 = wait_slot %2 : slot")), "ring: is waited for, but no task fills it");
 }
 
+/// A lowered kernel; `module_ops` stand outside tasks, `task_ops` in one.
+std::string lowered_kernel(const std::string& module_ops, const std::string& task_ops) {
+  return R"(tlx 1 lowered cpu
+kernel "k" [threads = 128, shared_bytes = 65536] {
+  %0 = const [value = 0] : i32
+  %1 = const [value = 64] : i32
+  %2 = const [value = 1.0] : f32
+  %3 = tensor %1, %1 [name = "x"] : tensor<2xf32>
+  %4 = buffer [swizzle = 0, offset = 0] : buffer<2, 64x64xf32>
+  %5 = buffer [swizzle = 0, offset = 32768] : buffer<2, 64xf32>
+  %6 = barrier [count = 1, name = "b", offset = 34816] : barrier<2>
+  %7 = const [value = 2] : i32
+  grid %1
+)" + module_ops +
+         R"(
+  task [name = "t", warps = 4, replicas = 1] {
+    %20 = accumulator : accumulator<64x64xf32>
+    %21 = view %4, %0 : view<64x64xf32>
+    %22 = splat %2 : tile<64x64xf32>
+    %23 = splat %2 : tile<1x1xf32>
+)" + task_ops +
+         "\n  }\n}\n";
+}
+
+TEST(Verify, LoweredIndicesThatAreConstants) {
+  EXPECT_EQ(only_fault(lowered_kernel("", "")), "no fault");
+  const std::string minus = "%30 = const [value = -1] : i32\n";
+  const std::pair<std::string, const char*> cases[] = {
+      {"%31 = view %4, %7 : view<64x64xf32>", "view: slot 2 is outside the 2 that there are"},
+      {minus + "%31 = view %4, %30 : view<64x64xf32>", "view: slot -1 is outside the 2 that there are"},
+      {"%31 = part %21, %7 : view<32x64xf32>", "part: part 2 is outside the 2 that there are"},
+      {"wait %6, %7, %0", "wait: slot 2 is outside the 2 that there are"},
+      {"arrive %6, %7 [per = \"instance\"]", "arrive: slot 2 is outside the 2 that there are"},
+      {"expect %6, %7 [bytes = 16]", "expect: slot 2 is outside the 2 that there are"},
+      {"buffer.store %4, %7, %22", "buffer.store: slot 2 is outside the 2 that there are"},
+      {"buffer.put %5, %7, %0, %2", "buffer.put: slot 2 is outside the 2 that there are"},
+      {"buffer.put %5, %0, %1, %2", "buffer.put: element 64 is outside the 64 that there are"},
+      {"%31 = buffer.get %5, %0, %1 : f32", "buffer.get: element 64 is outside the 64 that there are"},
+      {"copy.load %3, %4, %7, %6, %0, %0, %0 [box = <64, 64>, ragged = -1]",
+       "copy.load: slot 2 is outside the 2 that there are"},
+      {"copy.load %3, %4, %0, %6, %7, %0, %0 [box = <64, 64>, ragged = -1]",
+       "copy.load: the barrier's slot 2 is outside the 2 that there are"},
+      {"copy.store %3, %4, %7, %0, %0 [box = <64, 64>, ragged = -1]",
+       "copy.store: slot 2 is outside the 2 that there are"},
+  };
+  for (const auto& [ops, message] : cases) EXPECT_EQ(only_fault(lowered_kernel("", ops)), message) << ops;
+}
+
+TEST(Verify, LoweredNumbersThatOverflow) {
+  const std::pair<std::string, const char*> outside[] = {
+      {"%10 = buffer [swizzle = 0, offset = 9223372036854775807] : buffer<1, 64xf32>",
+       "buffer: offset is a multiple of 16, at least 0"},
+      {"%10 = buffer [swizzle = 0, offset = 9223372036854775792] : buffer<1, 64xf32>",
+       "buffer: ends beyond 2^31 bytes of shared memory"},
+      {"%10 = buffer [swizzle = 0, offset = 1099511627776] : buffer<1, 64xf32>",
+       "buffer: ends beyond 2^31 bytes of shared memory"},
+      {"%10 = buffer [swizzle = 0, offset = 2147483392] : buffer<1, 64xf32>",
+       "buffer: ends beyond 2^31 bytes of shared memory"},
+      {"%10 = buffer [swizzle = 0] : buffer<2000000000, 4096x4096xf64>",
+       "buffer: ends beyond 2^31 bytes of shared memory"},
+      {"%10 = buffer [swizzle = 0, offset = -16] : buffer<1, 64xf32>",
+       "buffer: offset is a multiple of 16, at least 0"},
+      {"%10 = buffer [swizzle = 0, offset = \"0\"] : buffer<1, 64xf32>",
+       "buffer: offset is a multiple of 16, at least 0"},
+      {"%10 = buffer [swizzle = 64, offset = 256] : buffer<1, 64xf32>",
+       "buffer: offset is a multiple of 512, at least 0"},
+      {"%10 = buffer [swizzle = 0, offset = 0] : buffer<1, 1048576x1048576x1048576x1048576xf32>",
+       "buffer: has slots and a shape"},
+      {"%10 = barrier [count = 1, name = \"c\", offset = 4] : barrier<1>",
+       "barrier: offset is a multiple of 8, at least 0"},
+      {"%10 = barrier [count = 1, name = \"c\", offset = 2147483640] : barrier<2>",
+       "barrier: ends beyond 2^31 bytes of shared memory"},
+      {"%10 = barrier [count = 1, name = \"c\", offset = 0] : barrier<2000000000>", "barrier: has 1 to 4096 slots"},
+  };
+  for (const auto& [ops, message] : outside) EXPECT_EQ(only_fault(lowered_kernel(ops, "")), message) << ops;
+  // 3 · this is 1 modulo 2^64.
+  const std::string box = "[box = <3, 6148914691236517205, 3>, ragged = -1]";
+  const std::pair<std::string, const char*> inside[] = {
+      {"tile.store %11, %23, %0, %0, %0 " + box, "tile.store: box and tile differ in size"},
+      {"copy.store %11, %12, %0, %0, %0, %0 " + box, "copy.store: box and buffer differ in size"},
+      {"%30 = acc.read %20 [col = 9223372036854775800] : tile<64x64xf32>",
+       "acc.read: the columns are outside accumulator<64x64xf32>"},
+      {"%30 = acc.read %20 [col = 4611686018427387904] : tile<64x4611686018427387904xf32>",
+       "acc.read: the columns are outside accumulator<64x64xf32>"},
+      {"if %13 {\n (%30: view<64x64xf32>)\n } {\n }", "if: its regions have no arguments"},
+  };
+  const std::string more =
+      "%11 = tensor %1, %1, %1 [name = \"y\"] : tensor<3xf32>\n"
+      "%12 = buffer [swizzle = 0] : buffer<1, 1xf32>\n%13 = const [value = 1] : b1\n";
+  for (const auto& [ops, message] : inside) EXPECT_EQ(only_fault(lowered_kernel(more, ops)), message) << ops;
+  std::string text = lowered_kernel("", "");
+  text.replace(text.find("65536"), 5, "9223372036854775807");
+  EXPECT_EQ(only_fault(text), "kernel 'k': shared_bytes is 0 to 2^31 − 1");
+}
+
+TEST(Verify, LongChainsOfViews) {
+  const auto chain = [](int n) {
+    std::string ops;
+    for (int i = 0; i < n; ++i)
+      ops += "%" + std::to_string(30 + i) + " = trans %" + std::to_string(i ? 29 + i : 21) + " : view<64x64xf32>\n";
+    return lowered_kernel("", ops);
+  };
+  EXPECT_EQ(only_fault(chain(16)), "no fault");
+  EXPECT_EQ(only_fault(chain(17)), "trans: a view is formed in at most 16 steps");
+}
+
 TEST(Verify, KernelsAsAWhole) {
   EXPECT_EQ(only_fault("tlx 1 portable\nkernel \"k\" {\n  %0 = sms : i32\n  grid %0\n}\n"),
             "kernel 'k': the kernel has no task");

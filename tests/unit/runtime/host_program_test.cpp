@@ -84,8 +84,8 @@ TEST(HostProgram, EveryOp) {
       {"and", [](Wide a, Wide b) { return std::optional(a & b); }},
       {"or", [](Wide a, Wide b) { return std::optional(a | b); }},
       {"xor", [](Wide a, Wide b) { return std::optional(a ^ b); }},
-      {"shl", [](Wide a, Wide b) { return b < 0 || b > 62 ? std::nullopt : std::optional(a * (Wide{1} << b)); }},
-      {"shr", [](Wide a, Wide b) { return b < 0 || b > 63 ? std::nullopt : std::optional(a >> b); }},
+      {"shl", [](Wide a, Wide b) { return std::optional(a * (Wide{1} << (b & 31))); }},
+      {"shr", [](Wide a, Wide b) { return std::optional(a >> (b & 31)); }},
   };
   const int32_t numbers[] = {0, 1, 2, 7, 31, -1, -8, INT32_MAX, INT32_MIN};
   for (const auto& [op, exact] : ops) {
@@ -137,6 +137,24 @@ TEST(HostProgram, IntermediateValuesFitTheirTypes) {
                            "grid %5\n"),
                  std::vector{65536, 0}),
             65536);
+}
+
+TEST(HostProgram, LongChainsAreRefused) {
+  const auto chain = [](int ops) {
+    std::string body;
+    for (int i = 0; i < ops; ++i)
+      body += "%" + std::to_string(i + 2) + " = add %" + std::to_string(i ? i + 1 : 0) + ", %1 : i32\n";
+    return with_dims(body + "grid %" + std::to_string(ops + 1) + "\n");
+  };
+  EXPECT_EQ(grid(chain(254), std::vector{1, 2}), 509) << "with the two dims, all the steps that there are";
+  for (int ops : {255, 200000}) {
+    const Module module = chain(ops);
+    HostProgram program;
+    const auto abi = make_abi(module);
+    const auto place = program.add(module, *abi, abi->grid);
+    ASSERT_FALSE(place);
+    EXPECT_THAT(place.error().message, ::testing::HasSubstr("more than 256 ops"));
+  }
 }
 
 TEST(HostProgram, RefusesWhatOnlyDevicesKnowAtItsLine) {
