@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <elf.h>
 #include <gmock/gmock.h>
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -203,6 +204,41 @@ TEST(Plugin, LongChainsOutsideTasks) {
   launch.tensors = {x};
   ASSERT_EQ(kernel.launch(launch), TLXJIT_CPU_OK);
   EXPECT_EQ(x.data[0], 3);
+}
+
+// Whichever threads come to take part, later launches find all that they need.
+TEST(Plugin, TheFirstLaunchMakesRoomForAllThreads) {
+  constexpr size_t threads = 8, shared = 256 << 10;
+  const auto allocated = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  if (allocated() == 0) GTEST_SKIP() << "this malloc does not tell";
+  std::string text = small_text;
+  text.replace(text.find("shared_bytes = 0"), 16, "shared_bytes = " + std::to_string(shared));
+  text = numbered(text);
+  Tensor<int32_t> x({1000});
+  Launch launch;
+  launch.dims = {1000};
+  launch.tensors = {x};
+  launch.threads = threads;
+  std::vector<std::unique_ptr<Kernel>> kernels;
+  for (int round = 0; round < 5; ++round) {
+    kernels.push_back(std::make_unique<Kernel>(text));
+    ASSERT_COMPILED(*kernels.back());
+    size_t before = allocated();
+    launch.grid = 3;
+    ASSERT_EQ(kernels.back()->launch(launch), TLXJIT_CPU_OK);
+    EXPECT_GE(allocated(), before + 3 * shared);
+    EXPECT_LT(allocated(), before + 4 * shared) << "three programs need no more";
+    launch.grid = 500;
+    ASSERT_EQ(kernels.back()->launch(launch), TLXJIT_CPU_OK);
+    EXPECT_GE(allocated(), before + threads * shared);
+    EXPECT_LT(allocated(), before + (threads + 1) * shared);
+    before = allocated();
+    for (int i = 0; i < 50; ++i) ASSERT_EQ(kernels.back()->launch(launch), TLXJIT_CPU_OK);
+    EXPECT_LT(allocated(), before + shared);
+  }
 }
 
 // The child has none of the parent's threads.
