@@ -74,25 +74,8 @@ std::string check_index(const Module& module, Value index, int64_t n, const char
   return std::string(what) + " " + std::to_string(i) + " is outside the " + std::to_string(n) + " that there are";
 }
 
-std::string check_op(const Module& module, const Op& op) {
-  const OpInfo& row = info(op.code);
-  const int operands = static_cast<int>(op.operands.size());
-  if (operands < row.min_operands || (row.max_operands >= 0 && operands > row.max_operands))
-    return "takes " + std::to_string(row.min_operands) + (row.max_operands == row.min_operands ? "" : " or more") +
-           " operands, not " + std::to_string(operands);
-  if (static_cast<int>(op.results.size()) != row.results)
-    return "has " + std::to_string(row.results) + " results, not " + std::to_string(op.results.size());
-  if (static_cast<int>(op.regions.size()) != row.regions)
-    return "has " + std::to_string(row.regions) + " regions, not " + std::to_string(op.regions.size());
-  if (std::string what = check_attributes(op, row); !what.empty()) return what;
-
-  // Variables are seen by `get` and `set` only; everything else works on values.
-  for (Value v : op.operands)
-    if (module.type(v).variable && op.code != OpCode::get && !(op.code == OpCode::set && v == op.operands[0]))
-      return "a variable must be read with get";
-
-  switch (op.code) {
-    case OpCode::constant:
+bool is_elementwise(OpCode code) {
+  switch (code) {
     case OpCode::neg:
     case OpCode::bit_not:
     case OpCode::abs:
@@ -114,7 +97,30 @@ std::string check_op(const Module& module, const Op& op) {
     case OpCode::shr:
     case OpCode::cmp:
     case OpCode::select:
-    case OpCode::cast: return check_scalar(module, op);
+    case OpCode::cast: return true;
+    default: return false;
+  }
+}
+
+std::string check_op(const Module& module, const Op& op) {
+  const OpInfo& row = info(op.code);
+  const int operands = static_cast<int>(op.operands.size());
+  if (operands < row.min_operands || (row.max_operands >= 0 && operands > row.max_operands))
+    return "takes " + std::to_string(row.min_operands) + (row.max_operands == row.min_operands ? "" : " or more") +
+           " operands, not " + std::to_string(operands);
+  if (static_cast<int>(op.results.size()) != row.results)
+    return "has " + std::to_string(row.results) + " results, not " + std::to_string(op.results.size());
+  if (static_cast<int>(op.regions.size()) != row.regions)
+    return "has " + std::to_string(row.regions) + " regions, not " + std::to_string(op.regions.size());
+  if (std::string what = check_attributes(op, row); !what.empty()) return what;
+
+  // Variables are seen by `get` and `set` only; everything else works on values.
+  for (Value v : op.operands)
+    if (module.type(v).variable && op.code != OpCode::get && !(op.code == OpCode::set && v == op.operands[0]))
+      return "a variable must be read with get";
+
+  if (op.code == OpCode::constant || is_elementwise(op.code)) return check_scalar(module, op);
+  switch (op.code) {
     case OpCode::splat:
     case OpCode::iota:
     case OpCode::broadcast:
@@ -177,8 +183,8 @@ std::string check_op(const Module& module, const Op& op) {
     case OpCode::buffer_store:
     case OpCode::buffer_put:
     case OpCode::buffer_get: return check_sync(module, op);
+    default: return "has no rules";
   }
-  return "has no rules";
 }
 
 TLXJIT_NAMESPACE_END

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/ir/check_p.h"
 #include "src/runtime/guard_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -46,27 +47,11 @@ bool has_meaning(OpCode code) {
     case OpCode::constant:
     case OpCode::dim:
     case OpCode::scalar:
-    case OpCode::sms:
-    case OpCode::select:
-    case OpCode::cast:
-    case OpCode::bit_not:
-    case OpCode::neg:
-    case OpCode::abs:
-    case OpCode::add:
-    case OpCode::sub:
-    case OpCode::mul:
-    case OpCode::div:
-    case OpCode::mod:
-    case OpCode::ceil_div:
-    case OpCode::min:
-    case OpCode::max:
-    case OpCode::bit_and:
-    case OpCode::bit_or:
-    case OpCode::bit_xor:
-    case OpCode::shl:
-    case OpCode::shr:
-    case OpCode::cmp: return true;
-    default: return false;
+    case OpCode::sms: return true;
+    case OpCode::exp2:
+    case OpCode::log2:
+    case OpCode::rcp: return false;  // of reals
+    default: return is_elementwise(code);
   }
 }
 

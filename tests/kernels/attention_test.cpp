@@ -163,14 +163,13 @@ TEST_P(Attention, Head64Causal) { sweep<bf16>(64, true); }
 TEST_P(Attention, Head128) { sweep<bf16>(128, false); }
 TEST_P(Attention, Head128Causal) { sweep<bf16>(128, true); }
 
-TEST_P(Attention, F32) {
-  if (GetParam().tensor_maps()) GTEST_SKIP() << "f32 attention is for the CPU so far";
-  sweep<float>(64, false, Elem::f32);
-}
-TEST_P(Attention, F32Causal) {
-  if (GetParam().tensor_maps()) GTEST_SKIP() << "f32 attention is for the CPU so far";
-  sweep<float>(128, true, Elem::f32);
-}
+#ifndef TLXJIT_TEST_GPU
+class AttentionF32 : public Attention {};
+
+TEST_P(AttentionF32, Head64) { sweep<float>(64, false, Elem::f32); }
+TEST_P(AttentionF32, Head128Causal) { sweep<float>(128, true, Elem::f32); }
+INSTANTIATE_TEST_SUITE_P(On, AttentionF32, f32_places, place_name);
+#endif
 
 INSTANTIATE_TEST_SUITE_P(On, Attention, places, place_name);
 

@@ -183,6 +183,8 @@ inline const auto places = ::testing::Values(Where{"cuda:0", "", "cuda"});
 #else
 inline const auto places = ::testing::Values(Where{"cpu", "", "cpu"}, Where{"cpu", "sm_90a", "cpu_as_sm_90a"});
 #endif
+/// f32 kernels are for the CPU so far: their suites are made there and nowhere else.
+inline const auto f32_places = ::testing::Values(Where{"cpu", "", "cpu"});
 inline std::string place_name(const ::testing::TestParamInfo<Where>& info) { return info.param.name; }
 
 }  // namespace kernels_test

@@ -67,12 +67,17 @@ TEST_P(Gemm, OtherTiles) {
   cases(6, [&](Random& r) { check<bf16>(*exe, r.integer(1, 300), r.integer(1, 300), r.integer(1, 300), r); });
 }
 
-TEST_P(Gemm, RandomF32) {
-  if (GetParam().tensor_maps()) GTEST_SKIP() << "f32 products are for the CPU so far";
+#ifndef TLXJIT_TEST_GPU
+class GemmF32 : public Gemm {};
+
+TEST_P(GemmF32, Random) {
   auto exe = compile(gemm(gemm_config("cpu", Elem::f32)));
   TLXJIT_MUST(exe);
   cases(12, [&](Random& r) { check<float>(*exe, r.integer(0, 300), r.integer(0, 300), r.integer(0, 300), r); });
 }
+
+INSTANTIATE_TEST_SUITE_P(On, GemmF32, f32_places, place_name);
+#endif
 
 INSTANTIATE_TEST_SUITE_P(On, Gemm, places, place_name);
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backends/cpu/context_p.h"
+#include "src/ir/check_p.h"
 #include "tlxjit/ir/module.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -103,8 +104,6 @@ class Elements {
  private:
   Node divide(Node a, Node b, bool is_signed, bool remainder);
 };
-
-bool is_elementwise(OpCode code);
 
 class Emitter : public Elements {
  public:

@@ -5,34 +5,6 @@
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 
-bool is_elementwise(OpCode code) {
-  switch (code) {
-    case OpCode::neg:
-    case OpCode::bit_not:
-    case OpCode::abs:
-    case OpCode::exp2:
-    case OpCode::log2:
-    case OpCode::rcp:
-    case OpCode::add:
-    case OpCode::sub:
-    case OpCode::mul:
-    case OpCode::div:
-    case OpCode::mod:
-    case OpCode::ceil_div:
-    case OpCode::min:
-    case OpCode::max:
-    case OpCode::bit_and:
-    case OpCode::bit_or:
-    case OpCode::bit_xor:
-    case OpCode::shl:
-    case OpCode::shr:
-    case OpCode::cmp:
-    case OpCode::select:
-    case OpCode::cast: return true;
-    default: return false;
-  }
-}
-
 // Division by zero and its like are undefined in the IR, but a trap would end the host: they give some number.
 Node Elements::divide(Node x, Node y, bool is_signed, bool remainder) {
   llvm::Type* type = x->getType();
