@@ -5,7 +5,9 @@
 #include "src/passes/lower_p.h"
 #include "src/runtime/executable_p.h"
 #include "src/runtime/guard_p.h"
+#include "src/runtime/memory_cache_p.h"
 #include "src/runtime/registry_p.h"
+#include "tlxjit/ir/text.h"
 #include "tlxjit/ir/verify.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -13,7 +15,9 @@ TLXJIT_NAMESPACE_BEGIN
 using runtime::error_of;
 using runtime::guarded;
 
-Engine::Engine(EngineOptions options) : registry_(std::make_unique<runtime::Registry>(std::move(options))) {}
+Engine::Engine(EngineOptions options)
+    : kernels_(std::make_unique<runtime::MemoryCache>(options.kept_kernels)),
+      registry_(std::make_unique<runtime::Registry>(std::move(options))) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
@@ -106,6 +110,20 @@ Result<std::shared_ptr<runtime::ExecutableState>> build(const Module& module, co
   return state;
 }
 
+/// All that a compiled kernel depends on; every field of CompileOptions that changes it stands here.
+std::string key_of(const Module& module, const Device& device, const CompileOptions& options) {
+  return device.name() + '\n' + options.as + '\n' + (options.lineinfo ? "lineinfo\n" : "\n") + print(module);
+}
+
+/// `module` is verified, which took `verify_ms`.
+Result<std::shared_ptr<runtime::ExecutableState>> find_or_build(const Module& module, const Device& device,
+                                                                runtime::DeviceBackend& backend,
+                                                                const CompileOptions& options, double verify_ms,
+                                                                runtime::MemoryCache& kernels) {
+  const auto make = [&] { return build(module, device, backend, options, verify_ms); };
+  return options.reuse ? kernels.get(key_of(module, device, options), make) : kernels.make_uncached(make);
+}
+
 }  // namespace
 
 Result<Executable> Engine::compile(const Kernel& kernel, const Device& device, const CompileOptions& options) const {
@@ -113,7 +131,7 @@ Result<Executable> Engine::compile(const Kernel& kernel, const Device& device, c
     runtime::StopWatch watch;
     auto module = kernel.module();  // verified
     if (!module) return module.error();
-    auto state = build(*module, device, *device.backend_, options, watch.lap());
+    auto state = find_or_build(*module, device, *device.backend_, options, watch.lap(), *kernels_);
     if (!state) return state.error();
     return Executable(std::move(*state));
   });
@@ -123,10 +141,12 @@ Result<Executable> Engine::compile(const Module& module, const Device& device, c
   return guarded(Stage::compile, [&]() -> Result<Executable> {
     runtime::StopWatch watch;
     TLXJIT_TRY(first_of(verify(module)));
-    auto state = build(module, device, *device.backend_, options, watch.lap());
+    auto state = find_or_build(module, device, *device.backend_, options, watch.lap(), *kernels_);
     if (!state) return state.error();
     return Executable(std::move(*state));
   });
 }
+
+EngineCounters Engine::counters() const { return kernels_->counters(); }
 
 TLXJIT_NAMESPACE_END

@@ -8,6 +8,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,8 +22,9 @@
 TLXJIT_NAMESPACE_BEGIN
 
 namespace runtime {
+class MemoryCache;
 class Registry;
-}
+}  // namespace runtime
 
 struct EngineOptions {
   /// File of the CPU plug-in. Empty: TLXJIT_CPU_PLUGIN, then near the library's own file.
@@ -32,6 +35,9 @@ struct EngineOptions {
   std::string libcuda;
   /// Threads of a launch on the CPU; 0: as many as the process may run on.
   int cpu_threads = 0;
+  /// Compiled kernels that the engine keeps, the least recently used dropped first; 0: none. One that is dropped lives
+  /// on with its executables.
+  size_t kept_kernels = 256;
   /// Read TLXJIT_* from the environment. Never done in a program with raised rights (AT_SECURE).
   bool read_environment = true;
   /// Told what is worth knowing and no error: devices that could not be opened, and why. May come from any thread.
@@ -44,6 +50,16 @@ struct CompileOptions {
   std::string as;
   /// Line tables in the binary, for profilers.
   bool lineinfo = false;
+  /// Take what the engine has compiled of an equal kernel before, and keep this one for later. false: compile anew,
+  /// with a workspace that no other executable has.
+  bool reuse = true;
+};
+
+/// What an engine has done so far.
+struct EngineCounters {
+  uint64_t compiles = 0;          ///< started, failed ones included; refusals of the verifier are none
+  uint64_t memory_hits = 0;       ///< executables that were there, or that another thread was making
+  uint64_t memory_evictions = 0;  ///< kernels dropped for EngineOptions::kept_kernels
 };
 
 /// Everything that tlxjit knows in a process hangs on an engine; there is no state outside. The environment is
@@ -63,11 +79,19 @@ class TLXJIT_API Engine {
   Result<Device> best_device() const;
 
   /// Verifies, lowers, compiles and loads. All faults of the kernel are in the error's log.
+  ///
+  /// Equal kernels for one device, with equal options, are compiled once: the engine keeps the executables used last
+  /// (EngineOptions::kept_kernels), and threads that ask for one at the same time wait for the first of them. Equal
+  /// means equal IR, whatever lines and C++ code built it: what such an executable reports (times, lines in errors) is
+  /// that of the kernel that was compiled. Failures are not kept.
   Result<Executable> compile(const Kernel& kernel, const Device& device, const CompileOptions& options = {}) const;
   /// The same for a module, portable or lowered for the target already.
   Result<Executable> compile(const Module& module, const Device& device, const CompileOptions& options = {}) const;
 
+  EngineCounters counters() const;
+
  private:
+  std::unique_ptr<runtime::MemoryCache> kernels_;
   std::unique_ptr<runtime::Registry> registry_;
 };
 

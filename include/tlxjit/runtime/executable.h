@@ -89,7 +89,8 @@ class TLXJIT_API Executable {
   /// launch finds it zero and leaves it zero, so launches that share it must follow one another, as those on one
   /// stream do. A graph keeps the workspace of the stream it was captured on, wherever it is replayed: no two replays
   /// of it, nor a replay and a launch on that stream, may overlap. After a launch that failed the workspace is zeroed
-  /// again if the stream can still be waited for; otherwise compile anew.
+  /// again if the stream can still be waited for; otherwise compile anew. Executables of equal kernels share
+  /// code and workspace (Engine::compile); CompileOptions::reuse = false makes one of its own.
   Result<void> launch(const Stream& stream, std::initializer_list<Argument> arguments,
                       std::source_location at = std::source_location::current()) const {
     return launch(stream, std::span<const Argument>(arguments.begin(), arguments.size()), at);

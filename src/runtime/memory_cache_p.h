@@ -1,0 +1,60 @@
+// src/runtime/memory_cache_p.h — compiled kernels of an engine, by content.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "tlxjit/core/result.h"
+#include "tlxjit/runtime/engine.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace runtime {
+
+struct ExecutableState;
+
+/// Keeps the kernels used last. A key is compared whole: two keys of one hash are two kernels. Thread safe.
+class MemoryCache {
+ public:
+  using State = Result<std::shared_ptr<ExecutableState>>;
+  using Hash = size_t (*)(std::string_view);
+
+  /// Keeps at most `capacity` kernels, 0: none. `hash` is replaced by tests only.
+  explicit MemoryCache(size_t capacity, Hash hash = default_hash);
+
+  /// The kernel of this key: one that is kept, the one that another thread makes just now, or what `make` gives.
+  /// Errors are not kept: who waited for a thread that failed makes its own, and so gets its own source lines.
+  State get(const std::string& key, const std::function<State()>& make);
+  /// What `make` gives, counted and not kept.
+  State make_uncached(const std::function<State()>& make);
+
+  EngineCounters counters() const;
+
+ private:
+  struct Entry {
+    const std::string key;
+    std::shared_ptr<ExecutableState> state;  // null while it is made
+    bool failed = false;                     // no longer in the index
+    explicit Entry(std::string k) : key(std::move(k)) {}
+  };
+  using Recent = std::list<std::shared_ptr<Entry>>;
+
+  static size_t default_hash(std::string_view key) { return std::hash<std::string_view>()(key); }
+  Recent evict();
+
+  const size_t capacity_;
+  mutable std::mutex mutex_;
+  std::condition_variable made_;
+  Recent recent_;                                                       // the last used first
+  std::unordered_map<std::string_view, Recent::iterator, Hash> index_;  // by the entries' own keys
+  EngineCounters counters_;
+};
+
+}  // namespace runtime
+TLXJIT_NAMESPACE_END

@@ -1,0 +1,222 @@
+// tests/unit/runtime/memory_cache_test.cpp — equal kernels are compiled once; the key is all that they mean.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/runtime/memory_cache_p.h"
+
+#include <atomic>
+#include <barrier>
+#include <thread>
+
+#include "src/runtime/executable_p.h"
+#include "src/runtime/guard_p.h"
+#include "tests/unit/runtime/engine_fixture.h"
+
+namespace tlxjit::runtime_test {
+namespace {
+
+using runtime::MemoryCache;
+
+/// out = 8 times `value`.
+Kernel filled(float value, int warps = 1, const char* name = "filled") {
+  Kernel k{name};
+  const Tensor out = k.tensor<float>("out", {k.dim("N")});
+  k.grid(1);
+  k.task("main").warps(warps).body([&](Task& t) { out.store({0}, t.full<float>({8}, value)); });
+  return k;
+}
+
+std::vector<float> run(const Executable& exe) {
+  std::vector<float> out(8, -1.f);
+  const auto done = exe.launch({tensor<float>(out.data(), {8})});
+  if (!done) ADD_FAILURE() << to_string(done.error());
+  return out;
+}
+
+struct Kept : EngineTest {
+  MemoryCache::State state() const { return std::make_shared<runtime::ExecutableState>(device); }
+  MemoryCache::State find(MemoryCache& cache, const std::string& key) const {
+    return cache.get(key, [&] { return state(); });
+  }
+  uint64_t compiles() const { return engine.counters().compiles; }
+};
+
+TEST_F(Kept, BL_205_KeysOfOneHashAreTwoKernels) {
+  MemoryCache cache(8, [](std::string_view) -> size_t { return 7; });
+  const auto a = *find(cache, "a"), b = *find(cache, "b");
+  EXPECT_NE(a, b);
+  EXPECT_EQ(*find(cache, "a"), a);
+  EXPECT_EQ(*find(cache, "b"), b);
+  EXPECT_EQ(cache.counters().compiles, 2u);
+  EXPECT_EQ(cache.counters().memory_hits, 2u);
+}
+
+TEST_F(Kept, TheLeastRecentlyUsedIsDropped) {
+  MemoryCache cache(2);
+  const auto a = *find(cache, "a"), b = *find(cache, "b");
+  EXPECT_TRUE(find(cache, "a").ok());
+  EXPECT_TRUE(find(cache, "c").ok());  // instead of b
+  EXPECT_EQ(cache.counters().memory_evictions, 1u);
+  EXPECT_EQ(*find(cache, "a"), a);
+  EXPECT_NE(*find(cache, "b"), b);
+  EXPECT_EQ(b.use_count(), 1) << "a dropped kernel lives with its users only";
+  EXPECT_EQ(cache.counters().compiles, 4u);
+}
+
+TEST_F(Kept, NothingIsKeptWithoutRoom) {
+  MemoryCache cache(0);
+  EXPECT_NE(*find(cache, "a"), *find(cache, "a"));
+  EXPECT_EQ(cache.counters().compiles, 2u);
+  EXPECT_EQ(cache.counters().memory_hits, 0u);
+}
+
+TEST_F(Kept, FailuresAreNotKeptAndWhoWaitedMakesItsOwn) {
+  MemoryCache cache(8);
+  const auto failure = [](const char* text) {
+    return runtime::error_of(ErrorKind::user, Stage::compile, ErrorCode::unsupported, text);
+  };
+  std::atomic<bool> is_making = false, goes_on = false;
+  MemoryCache::State first = failure(""), second = failure("");
+  std::thread maker([&] {
+    first = cache.get("a", [&]() -> MemoryCache::State {
+      is_making = true;
+      is_making.notify_all();
+      goes_on.wait(false);
+      return failure("of the first");
+    });
+  });
+  is_making.wait(false);
+  std::thread waiter(
+      [&] { second = cache.get("a", [&]() -> MemoryCache::State { return failure("of the second"); }); });
+  goes_on = true;
+  goes_on.notify_all();
+  maker.join();
+  waiter.join();
+  ASSERT_FALSE(first || second);
+  EXPECT_EQ(first.error().message, "of the first");
+  EXPECT_EQ(second.error().message, "of the second");
+  EXPECT_EQ(cache.counters().compiles, 2u);
+  EXPECT_TRUE(find(cache, "a").ok());
+}
+
+TEST_F(Kept, WhatTheMakerThrowsIsAnErrorAndNobodyWaitsForEver) {
+  MemoryCache cache(8);
+  const auto thrown = cache.get("a", []() -> MemoryCache::State { throw std::bad_alloc(); });
+  ASSERT_FALSE(thrown);
+  EXPECT_EQ(thrown.error().code, ErrorCode::out_of_resources);
+  EXPECT_TRUE(find(cache, "a").ok());
+}
+
+TEST_F(Kept, BL_203_TheKeyIsTheBodyAndNotTheName) {
+  const Executable one = compile(filled(1.f)), two = compile(filled(2.f));
+  EXPECT_THAT(run(one), ::testing::Each(1.f));
+  EXPECT_THAT(run(two), ::testing::Each(2.f));
+  EXPECT_EQ(compiles(), 2u);
+}
+
+TEST_F(Kept, BL_207_WarpsAndStagesAreInTheKey) {
+  for (int round = 0; round < 2; ++round)
+    for (int warps : {1, 4, 8}) EXPECT_THAT(run(compile(filled(1.f, warps))), ::testing::Each(1.f));
+  EXPECT_EQ(compiles(), 3u);
+  for (int round = 0; round < 2; ++round)
+    for (int stages : {2, 3}) {
+      GemmConfig config = gemm_config("cpu");
+      config.stages = stages;
+      compile(gemm(config));
+    }
+  EXPECT_EQ(compiles(), 5u);
+}
+
+TEST_F(Kept, BL_210_LinesAreNotInTheKey) {
+  const auto build = [](std::source_location at) {
+    Kernel k{"filled"};
+    const Tensor out = k.tensor<float>("out", {k.dim("N", 0, at)}, at);
+    k.grid(1);
+    k.task("main", at).body([&](Task& t) { out.store({0}, t.full<float>({8}, 1.f)); });
+    return k;
+  };
+  compile(build(std::source_location::current()));
+  compile(build(std::source_location::current()));
+  EXPECT_EQ(compiles(), 1u);
+  EXPECT_EQ(engine.counters().memory_hits, 1u);
+}
+
+TEST_F(Kept, BL_220_AKernelBuilt500TimesIsCompiledOnce) {
+  for (int i = 0; i < 500; ++i) {
+    const Executable exe = compile(filled(3.f));
+    if (i % 100 == 0) {
+      EXPECT_THAT(run(exe), ::testing::Each(3.f));
+    }
+  }
+  EXPECT_EQ(compiles(), 1u);
+  EXPECT_EQ(engine.counters().memory_hits, 499u);
+}
+
+TEST_F(Kept, BL_235_ThreadsThatAskAtOnce) {
+  constexpr int threads = 64;
+  std::barrier ready(threads);
+  std::vector<std::thread> all;
+  std::vector<std::vector<float>> outs(threads);
+  for (size_t i = 0; i < threads; ++i)
+    all.emplace_back([&, i] {
+      ready.arrive_and_wait();
+      outs[i] = run(compile(filled(-5.f)));
+      ready.arrive_and_wait();
+      EXPECT_EQ(compiles(), 1u);
+      ready.arrive_and_wait();
+      const std::vector<float> own = run(compile(filled(static_cast<float>(i))));
+      EXPECT_THAT(own, ::testing::Each(static_cast<float>(i)));
+    });
+  for (std::thread& t : all) t.join();
+  for (const auto& out : outs) EXPECT_THAT(out, ::testing::Each(-5.f));
+  EXPECT_EQ(compiles(), 65u);
+  EXPECT_EQ(engine.counters().memory_hits, 63u);
+}
+
+TEST_F(Kept, OptionsAreInTheKey) {
+  const Kernel kernel = gemm(gemm_config("sm_90a"));
+  CompileOptions o;
+  for (const char* as : {"", "sm_90a"})
+    for (bool lineinfo : {false, true}) {
+      o.as = as, o.lineinfo = lineinfo;
+      auto exe = engine.compile(kernel, device, o);
+      TLXJIT_MUST(exe);
+      EXPECT_EQ(exe->target(), *as ? as : "cpu");
+    }
+  EXPECT_EQ(compiles(), 4u);
+}
+
+TEST_F(Kept, WithoutReuseItIsCompiledAnew) {
+  CompileOptions anew;
+  anew.reuse = false;
+  const Kernel kernel = filled(1.f);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(engine.compile(kernel, device, anew).ok());
+  EXPECT_EQ(compiles(), 2u);
+  compile(kernel);
+  EXPECT_EQ(compiles(), 3u) << "what was compiled anew is not kept";
+}
+
+TEST(KeptKernels, HaveABoundAndOutliveIt) {
+  EngineOptions o = options();
+  o.kept_kernels = 4;
+  const Engine engine(o);
+  const Device device = *engine.device("cpu");
+  std::vector<Executable> all;
+  for (int i = 0; i < 12; ++i) {
+    auto exe = engine.compile(filled(static_cast<float>(i)), device);
+    TLXJIT_MUST(exe);
+    all.push_back(*exe);
+  }
+  EXPECT_EQ(engine.counters().memory_evictions, 8u);
+  for (size_t i = 0; i < all.size(); ++i) EXPECT_THAT(run(all[i]), ::testing::Each(static_cast<float>(i)));
+}
+
+TEST_F(Kept, AModuleAndItsKernelAreOne) {
+  const Kernel kernel = filled(1.f);
+  compile(kernel);
+  auto module = kernel.module();
+  TLXJIT_MUST(module);
+  EXPECT_TRUE(engine.compile(*module, device).ok());
+  EXPECT_EQ(compiles(), 1u);
+}
+
+}  // namespace
+}  // namespace tlxjit::runtime_test
