@@ -75,29 +75,11 @@ std::string check_index(const Module& module, Value index, int64_t n, const char
 }
 
 bool is_elementwise(OpCode code) {
-  switch (code) {
-    case OpCode::neg:
-    case OpCode::bit_not:
-    case OpCode::abs:
-    case OpCode::exp2:
-    case OpCode::log2:
-    case OpCode::rcp:
-    case OpCode::add:
-    case OpCode::sub:
-    case OpCode::mul:
-    case OpCode::div:
-    case OpCode::mod:
-    case OpCode::ceil_div:
-    case OpCode::min:
-    case OpCode::max:
-    case OpCode::bit_and:
-    case OpCode::bit_or:
-    case OpCode::bit_xor:
-    case OpCode::shl:
-    case OpCode::shr:
-    case OpCode::cmp:
-    case OpCode::select:
-    case OpCode::cast: return true;
+  switch (info(code).family) {
+    case Family::arith:
+    case Family::math:
+    case Family::compare:
+    case Family::cast: return true;
     default: return false;
   }
 }
@@ -119,72 +101,26 @@ std::string check_op(const Module& module, const Op& op) {
     if (module.type(v).variable && op.code != OpCode::get && !(op.code == OpCode::set && v == op.operands[0]))
       return "a variable must be read with get";
 
-  if (op.code == OpCode::constant || is_elementwise(op.code)) return check_scalar(module, op);
-  switch (op.code) {
-    case OpCode::splat:
-    case OpCode::iota:
-    case OpCode::broadcast:
-    case OpCode::reduce:
-    case OpCode::finish: return check_tile(module, op);
-    case OpCode::var:
-    case OpCode::get:
-    case OpCode::set:
-    case OpCode::for_:
-    case OpCode::while_:
-    case OpCode::if_:
-    case OpCode::yield:
-    case OpCode::each:
-    case OpCode::schedule:
-    case OpCode::task:
-    case OpCode::program_id:
-    case OpCode::num_programs:
-    case OpCode::replica:
-    case OpCode::dim:
-    case OpCode::scalar:
-    case OpCode::sms:
-    case OpCode::grid: return check_control(module, op);
-    case OpCode::tensor:
-    case OpCode::select_axis:
-    case OpCode::window:
-    case OpCode::load_scalar:
-    case OpCode::store:
-    case OpCode::tile_store:
-    case OpCode::workspace:
-    case OpCode::workspace_add:
-    case OpCode::workspace_set: return check_memory(module, op);
-    case OpCode::ring:
-    case OpCode::acquire:
-    case OpCode::load_field:
-    case OpCode::publish:
-    case OpCode::wait_slot:
-    case OpCode::release:
-    case OpCode::field:
-    case OpCode::view:
-    case OpCode::part:
-    case OpCode::trans: return check_ring(module, op);
-    case OpCode::accumulator:
-    case OpCode::acc_clear:
-    case OpCode::acc_read:
-    case OpCode::acc_write:
-    case OpCode::dot:
-    case OpCode::dot_fence:
-    case OpCode::dot_commit:
-    case OpCode::dot_wait: return check_dot(module, op);
-    case OpCode::buffer:
-    case OpCode::barrier:
-    case OpCode::wait:
-    case OpCode::arrive:
-    case OpCode::expect:
-    case OpCode::copy_load:
-    case OpCode::copy_store:
-    case OpCode::copy_drain:
-    case OpCode::sync:
-    case OpCode::fence:
-    case OpCode::buffer_store:
-    case OpCode::buffer_put:
-    case OpCode::buffer_get: return check_sync(module, op);
-    default: return "has no rules";
+  switch (row.family) {
+    case Family::constant:
+    case Family::arith:
+    case Family::math:
+    case Family::compare:
+    case Family::cast: return check_scalar(module, op);
+    case Family::shape:
+    case Family::reduce: return check_tile(module, op);
+    case Family::program:
+    case Family::control: return check_control(module, op);
+    case Family::global:
+    case Family::workspace: return check_memory(module, op);
+    case Family::ring: return check_ring(module, op);
+    case Family::local: return check_local(module, op);
+    case Family::dot: return check_dot(module, op);
+    case Family::sync:
+    case Family::copy: return check_sync(module, op);
+    case Family::tmem: break;  // its names are taken, its ops come later
   }
+  return "has no rules";
 }
 
 TLXJIT_NAMESPACE_END

@@ -32,6 +32,8 @@ std::string check_op(const Module& module, const Op& op);
 int64_t box_elements(const std::vector<int64_t>& box);
 /// Refuses an index (`what`) that is a constant and not one of n; any other is for the back end.
 std::string check_index(const Module& module, Value index, int64_t n, const char* what);
+/// The `offset` attribute, where there is one: aligned, and all of `bytes` below 2^31.
+std::string check_shared_offset(const Op& op, int64_t bytes, int64_t alignment);
 
 // One function per family; check_op dispatches. Each assumes counts as in the op table.
 std::string check_scalar(const Module& module, const Op& op);
@@ -39,6 +41,7 @@ std::string check_tile(const Module& module, const Op& op);
 std::string check_control(const Module& module, const Op& op);
 std::string check_memory(const Module& module, const Op& op);
 std::string check_ring(const Module& module, const Op& op);
+std::string check_local(const Module& module, const Op& op);
 std::string check_dot(const Module& module, const Op& op);
 std::string check_sync(const Module& module, const Op& op);
 

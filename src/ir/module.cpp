@@ -10,9 +10,20 @@ TLXJIT_NAMESPACE_BEGIN
 namespace {
 
 constexpr std::array op_table = {
-#define TLX_OP(id, text, level, scope, min, max, results, regions, attributes, needs, meaning) \
-  OpInfo{OpCode::id, text, Level::level, Scope::scope, min, max, results, regions, attributes, needs, meaning},
+#define TLX_LATER(...)
+#define TLX_OP(family, id, text, level, scope, min, max, results, regions, attributes, needs, effect, bound, meaning) \
+  OpInfo{Family::family, OpCode::id, text,       Level::level, Scope::scope,   min,   max,                            \
+         results,        regions,    attributes, needs,        Effect::effect, bound, meaning},
 #include "tlxjit/ir/ops.def"
+#undef TLX_OP
+#undef TLX_LATER
+};
+
+constexpr std::array later_table = {
+#define TLX_OP(...)
+#define TLX_LATER(family, text, needs, meaning) LaterOp{Family::family, text, needs, meaning},
+#include "tlxjit/ir/ops.def"
+#undef TLX_LATER
 #undef TLX_OP
 };
 
@@ -46,6 +57,31 @@ Module::Module(Module&&) noexcept = default;
 Module& Module::operator=(Module&&) noexcept = default;
 
 const OpInfo& info(OpCode code) { return op_table[static_cast<size_t>(code)]; }
+std::span<const LaterOp> later_ops() { return later_table; }
+
+const char* to_string(Family family) {
+  switch (family) {
+    case Family::program: return "program";
+    case Family::constant: return "constant";
+    case Family::arith: return "arithmetic";
+    case Family::math: return "math";
+    case Family::compare: return "compare";
+    case Family::cast: return "cast";
+    case Family::shape: return "shape";
+    case Family::reduce: return "reduce";
+    case Family::control: return "control";
+    case Family::global: return "global memory";
+    case Family::ring: return "ring";
+    case Family::local: return "local memory";
+    case Family::dot: return "dot";
+    case Family::sync: return "synchronisation";
+    case Family::copy: return "copy";
+    case Family::workspace: return "workspace";
+    case Family::tmem: return "tensor memory";
+  }
+  return "";
+}
+
 int op_count() { return static_cast<int>(op_table.size()); }
 
 std::optional<OpCode> parse_op_code(std::string_view text) {

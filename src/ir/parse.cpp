@@ -266,7 +266,11 @@ class Parser {
     if (!ok_) return;
     const std::string_view text = word();
     auto code = parse_op_code(text);
-    if (!code) return fail("'" + std::string(text) + "' is no op");
+    if (!code) {
+      for (const LaterOp& later : later_ops())
+        if (later.text == text) return fail("'" + std::string(text) + "' is not there yet");
+      return fail("'" + std::string(text) + "' is no op");
+    }
     op.code = *code;
     // Operands stand on the op's own line: on the next one, '%' begins the results of the next op.
     if (peek_on_line() == '%') {

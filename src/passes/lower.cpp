@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/passes/lower_p.h"
 
+#include <algorithm>
+#include <array>
+
 #include "src/passes/allocate_shared_p.h"
 #include "src/passes/lower_accumulators_p.h"
 #include "src/passes/lower_rings_p.h"
@@ -13,15 +16,47 @@
 
 TLXJIT_NAMESPACE_BEGIN
 
+namespace {
+
+std::array<Target, 2> targets() {
+  return {Target{"cpu", false, int64_t{64} << 20, 0, {"*"}}, Target{"sm_90a", true, 232448, 65536, {"tma"}}};
+}
+
+bool has(const Target& target, std::string_view need) {
+  return std::ranges::any_of(target.capabilities, [&](std::string_view c) { return c == "*" || c == need; });
+}
+
+}  // namespace
+
 Result<Target> find_target(std::string_view name) {
-  if (name == "cpu") return Target{"cpu", false, int64_t{64} << 20, 0};
-  if (name == "sm_90a") return Target{"sm_90a", true, 232448, 65536};
+  std::string known;
+  for (const Target& target : targets()) {
+    if (target.name == name) return target;
+    known += (known.empty() ? "" : " and ") + target.name;
+  }
   Error error;
   error.kind = ErrorKind::user;
   error.stage = Stage::lower;
   error.code = ErrorCode::unsupported;
-  error.message = "there is no target '" + std::string(name) + "'; known are cpu and sm_90a";
+  error.message = "there is no target '" + std::string(name) + "'; known are " + known;
   return error;
+}
+
+Result<void> check_capabilities(const Module& module, const Target& target) {
+  for (const Op* op : numbered_ops(module)) {
+    std::string_view rest = info(op->code).needs;
+    while (!rest.empty()) {
+      const std::string_view need = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(std::min(rest.size(), need.size() + 1));
+      if (has(target, need)) continue;
+      std::string others;
+      for (const Target& other : targets())
+        if (has(other, need)) others += (others.empty() ? "" : ", ") + other.name;
+      return lower_error(module, *op,
+                         target.name + " has no " + std::string(need) + "; targets that have it: " + others);
+    }
+  }
+  return {};
 }
 
 Error lower_error(const Module& module, const Op& op, std::string message, ErrorCode code) {
@@ -52,6 +87,7 @@ Result<Module> lower(const Module& portable, const Target& target) {
   TLXJIT_TRY(lower_rings(module, target));
   TLXJIT_TRY(lower_stores(module, target));
   TLXJIT_TRY(allocate_shared(module, target));
+  TLXJIT_TRY(check_capabilities(module, target));
   if (target.registers > 0) {  // a target with warps
     auto placement = place_tasks(module);
     if (!placement) return placement.error();

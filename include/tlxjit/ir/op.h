@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,16 +16,41 @@
 TLXJIT_NAMESPACE_BEGIN
 
 enum class OpCode : uint8_t {
-#define TLX_OP(id, ...) id,
+#define TLX_OP(family, id, ...) id,
+#define TLX_LATER(...)
 #include "tlxjit/ir/ops.def"
+#undef TLX_LATER
 #undef TLX_OP
+};
+
+/// Ops whose rules stand together.
+enum class Family : uint8_t {
+  program,
+  constant,
+  arith,
+  math,
+  compare,
+  cast,
+  shape,
+  reduce,
+  control,
+  global,
+  ring,
+  local,
+  dot,
+  sync,
+  copy,
+  workspace,
+  tmem,
 };
 
 enum class Level : uint8_t { portable, lowered, both };
 enum class Scope : uint8_t { pure, once, all, control, declare };
+enum class Effect : uint8_t { none, read, write, update, sync, async };
 
 /// One row of the op table.
 struct OpInfo {
+  Family family;
   OpCode code;
   std::string_view text;
   Level level;
@@ -35,10 +61,22 @@ struct OpInfo {
   int regions;
   std::string_view attributes;
   std::string_view needs;
+  Effect effect;
+  double bound;  ///< ulps of the result's type, beyond rounding to nearest
   std::string_view meaning;
 };
 
+/// A name that the table keeps for an op that is not there yet.
+struct LaterOp {
+  Family family;
+  std::string_view text;
+  std::string_view needs;
+  std::string_view meaning;
+};
+
+TLXJIT_API const char* to_string(Family family);
 TLXJIT_API const OpInfo& info(OpCode code);
+TLXJIT_API std::span<const LaterOp> later_ops();
 TLXJIT_API std::optional<OpCode> parse_op_code(std::string_view text);
 TLXJIT_API int op_count();
 

@@ -31,6 +31,15 @@ TEST(OpTable, PureOpsHaveResultsAndNoRegions) {
   }
 }
 
+TEST(OpTable, NamesTakenAreNoOps) {
+  ASSERT_FALSE(later_ops().empty());
+  for (const LaterOp& op : later_ops()) {
+    EXPECT_FALSE(parse_op_code(op.text).has_value()) << op.text;
+    EXPECT_FALSE(op.needs.empty()) << op.text;
+    EXPECT_FALSE(op.meaning.empty()) << op.text;
+  }
+}
+
 TEST(Attrs, KeepOrderAndReplace) {
   Attrs attrs;
   attrs.set("b", int64_t{1});

@@ -75,6 +75,7 @@ TEST(Text, FaultsNameTheirLine) {
       {"tlx 2 portable", "line 1: expected 'tlx 1'"},
       {"tlx 1 raised", "line 1: expected 'portable' or 'lowered'"},
       {"tlx 1 portable\nkernel \"k\" {\n  %0 = fly : i32\n}", "line 3: 'fly' is no op"},
+      {"tlx 1 portable\nkernel \"k\" {\n  %0 = tmem.load : i32\n}", "line 3: 'tmem.load' is not there yet"},
       {"tlx 1 portable\nkernel \"k\" {\n  %0 = sms : i99\n}", "line 3: 'i99' is no type"},
       {"tlx 1 portable\nkernel \"k\" {\n  %0 = sms : i32\n  %0 = sms : i32\n}", "line 4: a value is defined twice"},
       {"tlx 1 portable\nkernel \"k\" {\n  grid %7\n}", "line 4: a value is used but never defined"},
