@@ -32,6 +32,19 @@ int count(const Module& module, OpCode code) {
   return n;
 }
 
+TEST(Lower, ATargetThatLacksWhatAnOpNeedsRefusesIt) {
+  auto module = lowered(gemm(gemm_config("cpu")), "cpu");
+  ASSERT_TRUE(module.ok());
+  EXPECT_TRUE(check_capabilities(*module, *find_target("cpu")).ok());
+  Target bare;
+  bare.name = "bare";
+  auto checked = check_capabilities(*module, bare);
+  ASSERT_FALSE(checked.ok());
+  EXPECT_EQ(checked.error().message, "copy.load: bare has no tma; targets that have it: cpu, sm_90a");
+  EXPECT_EQ(checked.error().code, ErrorCode::unsupported);
+  EXPECT_NE(checked.error().location.line, 0u);
+}
+
 TEST(Lower, NoPortableOpSurvives) {
   for (const char* target : {"cpu", "sm_90a"}) {
     auto module = lowered(gemm(gemm_config(target)), target);
