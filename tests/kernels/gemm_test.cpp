@@ -1,6 +1,10 @@
 // tests/kernels/gemm_test.cpp — the GEMM against float64.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tests/reference/gemm.h"
+
+#include <array>
+#include <thread>
+
 #include "tests/kernels/fixture.h"
 #include "tests/reference/tolerance.h"
 
@@ -33,7 +37,7 @@ class Gemm : public KernelTest {
         const auto sum =
             reference::dot(k, [&](int64_t x) { return float(a(i, x)); }, [&](int64_t x) { return float(b(j, x)); });
         const double allowed = reference::tolerance(sum.value, sum.magnitude, static_cast<double>(k), out);
-        ASSERT_LE(std::abs(is - sum.value), allowed)
+        ASSERT_TRUE(reference::agrees(is, sum.value, allowed))
             << "row " << i << ", column " << j << " is " << is << ", exact " << sum.value;
       }
     EXPECT_EQ(d.strays(), 0u) << "elements outside the tensor were written";
@@ -48,6 +52,45 @@ TEST_P(Gemm, EdgesBf16) {
                               {40, 0, 40}, {0, 0, 0},      {1, 8, 1000},   {300, 1, 24},   {257, 40, 512}};
   for (const auto& [m, n, k] : sizes) check<bf16>(*exe, m, n, k, random);
   check<bf16>(*exe, 96, 200, 136, random, /*packed=*/true);
+}
+
+TEST_P(Gemm, BL_007_AnExtentOfZero) {
+  auto exe = compile(gemm(gemm_config(GetParam().target())));
+  TLXJIT_MUST(exe);
+  Random random(base_seed());
+  for (const auto& [m, n, k] : {std::array{0, 64, 32}, {64, 0, 32}, {64, 64, 0}}) check<bf16>(*exe, m, n, k, random);
+}
+
+TEST_P(Gemm, BL_012_AnEmptyGridColdAndWarm) {
+  auto exe = compile(gemm(gemm_config(GetParam().target())));
+  TLXJIT_MUST(exe);
+  Random random(base_seed());
+  for (int call = 0; call < 3; ++call) check<bf16>(*exe, 0, 8, 8, random);
+  check<bf16>(*exe, 8, 8, 8, random);
+  check<bf16>(*exe, 8, 0, 8, random);
+}
+
+TEST_P(Gemm, BL_026_RaggedRowsLeaveWhatFollowsAlone) {
+  auto exe = compile(gemm(gemm_config(GetParam().target())));
+  TLXJIT_MUST(exe);
+  Random random(base_seed());
+  for (int call = 0; call < 3; ++call) check<bf16>(*exe, 513, 1000, 256, random);
+}
+
+TEST_P(Gemm, BL_070_FewColumnsOrOneRow) {
+  auto exe = compile(gemm(gemm_config(GetParam().target())));
+  TLXJIT_MUST(exe);
+  Random random(base_seed());
+  for (const auto& [m, n, k] : {std::array{16, 1, 128}, {16, 17, 128}, {1, 16, 128}, {1, 1, 128}})
+    check<bf16>(*exe, m, n, k, random);
+}
+
+TEST_P(Gemm, BL_224_AThreadThatTheLibraryHasNotSeen) {
+  auto exe = compile(gemm(gemm_config(GetParam().target())));
+  TLXJIT_MUST(exe);
+  Random random(base_seed());
+  check<bf16>(*exe, 40, 40, 40, random);
+  std::thread([&] { check<bf16>(*exe, 48, 40, 40, random); }).join();
 }
 
 TEST_P(Gemm, RandomBf16) {

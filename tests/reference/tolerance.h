@@ -16,4 +16,12 @@ inline double tolerance(double exact, double magnitude, double terms, double out
   return out * std::abs(exact) + (factors + 4 * terms * roundoff_f32) * magnitude + 1e-30;
 }
 
+/// Whether a result is as near the exact one as allowed. An infinity agrees with itself alone; a NaN with nothing,
+/// unless `nan` says that two of them agree.
+inline bool agrees(double is, double exact, double allowed, bool nan = false) {
+  if (std::isnan(is) || std::isnan(exact)) return nan && std::isnan(is) && std::isnan(exact);
+  if (std::isinf(is) || std::isinf(exact)) return is == exact;
+  return std::abs(is - exact) <= allowed;
+}
+
 }  // namespace reference
