@@ -34,6 +34,21 @@ TEST(EmitTest, Gemm) {
   EXPECT_EQ(source, source_of(module_file("gemm_sm_90a.tlx")));
 }
 
+TEST(EmitTest, BL_096_NamesNoMacroAndNoHeader) {
+  const std::string special = source_of(with_sums(R"(
+      %2 = const [value = -inf] : f32
+      %3 = splat %2 : tile<64x64xf32>
+      acc.write %1, %3
+      %4 = const [value = nan] : f32
+      %5 = splat %4 : tile<64x64xf32>
+      acc.write %1, %5
+  )"));
+  for (const std::string& source :
+       {special, source_of(module_file("gemm_sm_90a.tlx")), source_of(module_file("attention_sm_90a.tlx"))})
+    for (const char* name : {"#include", "INFINITY", "NAN", "FLT_MAX", "HUGE_VAL"})
+      EXPECT_THAT(source, Not(HasSubstr(name)));
+}
+
 TEST(EmitTest, WideBoxesGoBlockByBlock) {
   const std::string source = source_of(module_file("attention_sm_90a.tlx"));
   EXPECT_THAT(source, AllOf(HasSubstr("tma_load_3d(base + 0, map"), HasSubstr("tma_load_3d(base + 0 + 16384, map")));

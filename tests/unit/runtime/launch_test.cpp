@@ -46,6 +46,73 @@ TEST_F(Launch, EmptyBatchesOfAttention) {
   }
 }
 
+/// Program p writes p + add to element p.
+Kernel numbering() {
+  Kernel k{"numbering"};
+  const Index n = k.dim("N");
+  Tensor out = k.tensor<int32_t>("out", {n});
+  Scalar add = k.scalar<int32_t>("add");
+  k.grid(n);
+  k.task("main").warps(4).body([&](Task& t) {
+    const Index p = k.program_id();
+    out.store({p}, t.full<int32_t>({1}, p + add));
+  });
+  return k;
+}
+
+TEST_F(Launch, BL_117_BL_163_AsManyProgramsAsTheGridSays) {
+  const Executable exe = compile(numbering());
+  for (int64_t n : {1, 65535, 65536, 65538}) {
+    std::vector<int32_t> out(static_cast<size_t>(n) + 1, -1);
+    EXPECT_EQ(message(exe.launch({tensor<int32_t>(out.data(), {n}), 5})), "success");
+    for (int64_t i = 0; i < n; ++i) ASSERT_EQ(out[static_cast<size_t>(i)], i + 5);
+    EXPECT_EQ(out.back(), -1);
+  }
+}
+
+TEST_F(Launch, BL_113_ScalarsAtTheEndsOfTheirTypePassWholeOrAreRefused) {
+  const Executable exe = compile(numbering());
+  int32_t out = 0;
+  for (int64_t add : {int64_t{INT32_MAX}, int64_t{INT32_MIN}}) {
+    EXPECT_EQ(message(exe.launch({tensor<int32_t>(&out, {1}), static_cast<int32_t>(add)})), "success");
+    EXPECT_EQ(out, add);
+  }
+  for (int64_t add : {int64_t{INT32_MAX} + 1, int64_t{INT32_MIN} - 1}) {
+    out = 77;
+    EXPECT_THAT(message(exe.launch({tensor<int32_t>(&out, {1}), add})), ::testing::HasSubstr("`add`"));
+    EXPECT_EQ(out, 77);
+  }
+}
+
+/// Counts how often a value that starts as an argument can be halved.
+Kernel halvings() {
+  Kernel k{"halvings"};
+  Scalar from = k.scalar<int32_t>("from");
+  Tensor out = k.tensor<int64_t>("out", {2});
+  k.grid(1);
+  k.task("main").warps(4).body([&](Task& t) {
+    Index x = from + 0, count = from * 0;
+    k.loop([&] { return x > 1; },
+           [&] {
+             x = x / 2;
+             count = count + 1;
+           });
+    out.store({0}, t.full<int64_t>({1}, from.to<int64_t>() * 42));
+    out.store({1}, t.full<int64_t>({1}, count.to<int64_t>()));
+  });
+  return k;
+}
+
+TEST_F(Launch, BL_215_BL_217_AnArgumentOfOneIsLikeAnyOther) {
+  const Executable exe = compile(halvings());
+  for (const auto& [from, count] : {std::pair{1, 0}, {16, 4}, {3, 1}, {42, 5}, {0, 0}}) {
+    int64_t out[2] = {-1, -1};
+    EXPECT_EQ(message(exe.launch({tensor<int64_t>(out, {2}), from})), "success");
+    EXPECT_EQ(out[0], int64_t{42} * from);
+    EXPECT_EQ(out[1], count) << from;
+  }
+}
+
 TEST(LaunchPath, AllocatesNothing) {
   for (int threads : {1, 2}) {
     const Engine engine(options(threads));
