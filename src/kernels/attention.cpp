@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
-#include <optional>
+#include <string>
+
+#include "src/kernels/attention_band_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
@@ -15,56 +18,28 @@ constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 constexpr float log2_e = 1.44269504088896340736f;
 constexpr float ln_2 = 0.69314718055994530942f;
 
-/// Maps tile number t to (first query row, head, batch or first row, length). `rows_of` gives the number of
-/// row blocks per head, `block_at` the block's place.
-struct Order {
-  Kernel& k;
-  const AttentionConfig& c;
+/// tanh x = 1 − 2 / (e^2x + 1).
+Tile tanh(const Tile& x) { return 1.f - 2.f * rcp(exp2(x * (2 * log2_e)) + 1.f); }
 
-  /// Splits t into (row block, head): head by head, or in sections of heads with the last rows first. Late
-  /// rows of a causal head see the most keys; taken first, they leave short tiles to fill the gaps at the end.
-  std::pair<Index, Index> split(Index t, const Index& blocks, const Index& heads) const {
-    if (!c.options.causal) return {t % blocks, t / blocks};
-    const Index in_section = c.heads_together * blocks;
-    const Index section = t / in_section, rest = t % in_section;
-    const Index first = section * c.heads_together;
-    const Index width = min(heads - first, c.heads_together);
-    return {blocks - 1 - rest / width, first + rest % width};
-  }
-};
-
-Tiles dense_tiles(Kernel& k, const AttentionConfig& c, const Index& batch, const Index& seq, const Index& heads) {
-  const Index blocks = ceil_div(seq, c.bq), all = batch * heads;
-  return k.dynamic(blocks * all, [&](Index t) -> TileAt {
-    auto [block, head] = Order{k, c}.split(std::move(t), blocks, all);
-    const Index q0 = block * c.bq;
-    return {q0 < seq, {q0, head % heads, head / heads, seq}};
-  });
-}
-
-/// Row blocks of all sequences are numbered without a prefix sum: sequence b owns the numbers from
-/// ⌊offset[b] / bq⌋ + b on, which is strictly increasing and leaves room for ⌈length / bq⌉ blocks; a number
-/// past a sequence's last block is skipped.
-Tiles jagged_tiles(Kernel& k, const AttentionConfig& c, const Index& rows, const Index& bounds, const Index& heads,
-                   const Tensor& offsets) {
-  const Index sequences = bounds - 1;
-  const Index blocks = (rows / c.bq + sequences) * min(sequences, 1);
-  return k.dynamic(blocks * heads, [&](Index t) -> TileAt {
-    auto [number, head] = Order{k, c}.split(std::move(t), blocks, heads);
-    // Offsets are data: clamped, so that wrong ones give wrong numbers and no access outside.
-    const auto offset = [&](Index b) { return min(max(offsets.load({b}), 0), rows); };
-    Index low = number * 0, high = low + sequences;
-    k.loop([&] { return high - low > 1; },
-           [&] {
-             Index middle = (low + high) / 2;
-             const Tile before = offset(middle) / c.bq + middle <= number;
-             low = select(before, middle, low);
-             high = select(before, high, middle);
-           });
-    const Index first = offset(low), end = max(offset(low + 1), first);
-    const Index q0 = max(number - (first / c.bq + low), 0) * c.bq;
-    return {q0 < end - first, {q0, head, first, end - first}};
-  });
+/// What is wrong with the configuration, or "".
+std::string fault_of(const AttentionConfig& c) {
+  const AttentionOptions& o = c.options;
+  if (c.bq < 1 || c.bkv < 1 || c.replicas < 1 || c.heads_together < 1 || c.bq % c.replicas)
+    return "bq, bkv, replicas and heads_together are at least 1, and replicas divides bq";
+  for (const int size : {o.head, o.value_head ? o.value_head : o.head})
+    if (size < 16 || size > 256 || size % 8)
+      return "a head has a multiple of 8 elements from 16 to 256, not " + std::to_string(size);
+  if (o.elem != Elem::bf16 && o.elem != Elem::f16 && o.elem != Elem::f32)
+    return std::string("elements are bf16, f16 or f32, not ") + to_string(o.elem);
+  if (o.offsets != Elem::i32 && o.offsets != Elem::i64)
+    return std::string("offsets are i32 or i64, not ") + to_string(o.offsets);
+  if (o.group < 1) return "a key head has at least 1 query head, not " + std::to_string(o.group);
+  for (const int limit : {o.left, o.right})
+    if (limit < -1 || limit > 1 << 30)
+      return "a window reaches 0 to 2^30 keys, or -1 for all, not " + std::to_string(limit);
+  if (o.causal && o.right > 0)
+    return "causal leaves no keys behind the query's own, and right is " + std::to_string(o.right);
+  return {};
 }
 
 }  // namespace
@@ -79,57 +54,70 @@ AttentionConfig attention_config(std::string_view target, const AttentionOptions
   return c;
 }
 
+float attention_scale(const AttentionOptions& options) { return 1 / std::sqrt(static_cast<float>(options.head)); }
+
 Kernel attention(const AttentionConfig& c) {
-  const auto& [elem, head_size, causal, jagged] = c.options;
+  const AttentionOptions& o = c.options;
   Kernel k{"attention"};
-  if (c.bq < 1 || c.bkv < 1 || c.replicas < 1 || c.heads_together < 1 || head_size < 1 || c.bq % c.replicas) {
-    k.fault("attention: bq, bkv, replicas, heads_together and head are at least 1, and replicas divides bq");
+  if (const std::string what = fault_of(c); !what.empty()) {
+    k.fault("attention: " + what);
     return k;
   }
+  const bool jagged = o.jagged;
+  const int head_size = o.head, value_size = o.value_head ? o.value_head : o.head;
 
-  std::optional<Index> batch, bounds;
+  kernels::Sequences s;
   if (jagged)
-    bounds = k.dim("B+1", 1);
+    s.bounds = k.dim("B+1", 1);
   else
-    batch = k.dim("B");
-  const Index rows = k.dim(jagged ? "T" : "S");
-  const Index heads = k.dim("H");
-  const auto activations = [&](const char* name) {
-    return jagged ? k.tensor(elem, name, {rows, heads, head_size})
-                  : k.tensor(elem, name, {*batch, rows, heads, head_size});
+    s.batch = k.dim("B");
+  const std::string row_name = jagged ? "T" : "S";
+  s.rows = k.dim(o.self ? row_name : row_name + "q");
+  s.key_rows = o.self ? s.rows : k.dim(row_name + "k");
+  const Index key_heads = k.dim(o.group == 1 ? "H" : "Hkv");
+  s.heads = o.group == 1 ? key_heads : key_heads * o.group;
+  const auto activations = [&](const char* name, const Index& rows, const Index& heads, int size) {
+    return jagged ? k.tensor(o.elem, name, {rows, heads, size}) : k.tensor(o.elem, name, {*s.batch, rows, heads, size});
   };
-  const Tensor q = activations("q"), key = activations("k"), value = activations("v"), out = activations("out");
-  const Tensor lse = jagged ? k.tensor<float>("lse", {heads, rows}) : k.tensor<float>("lse", {*batch, heads, rows});
-  const Tensor offsets = jagged ? k.tensor<int32_t>("offsets", {*bounds}) : Tensor();
+  const Tensor q = activations("q", s.rows, s.heads, head_size);
+  const Tensor key = activations("k", s.key_rows, key_heads, head_size);
+  const Tensor value = activations("v", s.key_rows, key_heads, value_size);
+  const Tensor out = activations("out", s.rows, s.heads, value_size);
+  Tensor lse;
+  if (o.lse)
+    lse = jagged ? k.tensor<float>("lse", {s.heads, s.rows}) : k.tensor<float>("lse", {*s.batch, s.heads, s.rows});
+  if (jagged) s.offsets = k.tensor(o.offsets, o.self ? "offsets" : "q_offsets", {*s.bounds});
+  if (jagged && !o.self) s.key_offsets = k.tensor(o.offsets, "k_offsets", {*s.bounds});
   // The maximum of scaled scores is the scaled maximum only if the scale is positive.
   const Scalar scale = k.scalar<float>("scale", 0.0);
+  const Scalar cap = o.soft_cap ? k.scalar<float>("cap", 0.0) : Scalar();
 
-  const Tiles tiles =
-      jagged ? jagged_tiles(k, c, rows, *bounds, heads, offsets) : dense_tiles(k, c, *batch, rows, heads);
-  Ring queries = k.ring(1).slot("q", elem, {c.bq, head_size});
-  Ring keys = k.ring(c.stages).slot("k", elem, {c.bkv, head_size});
-  Ring values = k.ring(c.stages).slot("v", elem, {c.bkv, head_size});
+  const kernels::AttentionTiles tiles(k, c, s);
+  const kernels::Band band(c);
+  Ring queries = k.ring(1).slot("q", o.elem, {c.bq, head_size});
+  Ring keys = k.ring(c.stages).slot("k", o.elem, {c.bkv, head_size});
+  Ring values = k.ring(c.stages).slot("v", o.elem, {c.bkv, value_size});
 
   // The rows of one sequence and head, as a matrix.
   const auto matrix = [&](const Tensor& x, const Index& h, const Index& first, const Index& length) {
     return jagged ? x.window(0, first, length).at(1, h) : x.at(0, first).at(1, h);
   };
-  // Causal: later key blocks are masked for all rows of the tile.
-  const auto key_blocks = [&](const Index& q0, const Index& length) {
-    const Index all = ceil_div(length, c.bkv);
-    return causal ? min(all, ceil_div(q0 + c.bq, c.bkv)) : all;
-  };
 
   k.task(Producer).warps(1).registers(c.load_registers).body([&] {
-    tiles.each([&](Index q0, Index h, Index first, Index length) {
-      const Tensor key_rows = matrix(key, h, first, length), value_rows = matrix(value, h, first, length);
-      const Index last = key_blocks(q0, length) - 1;
+    tiles.each([&](const kernels::AttentionTile& at) {
+      const kernels::BandTile seen(band, at);
+      std::optional<Index> shared;
+      if (o.group > 1) shared = at.head / o.group;
+      const Index& key_head = shared ? *shared : at.head;
+      const Tensor key_rows = matrix(key, key_head, at.key_first, seen.end());
+      const Tensor value_rows = matrix(value, key_head, at.key_first, seen.end());
+      const Index last = seen.blocks() - 1;
       // The keys of the next tile come before its queries: their slot is free earlier.
-      keys.acquire().load("k", key_rows, {last * c.bkv, 0});
-      queries.acquire().load("q", matrix(q, h, first, length), {q0, 0});
-      values.acquire().load("v", value_rows, {last * c.bkv, 0});
+      keys.acquire().load("k", key_rows, {seen.key(last), 0});
+      queries.acquire().load("q", matrix(q, at.head, at.first, at.length), {at.q0, 0});
+      values.acquire().load("v", value_rows, {seen.key(last), 0});
       k.range(last).each([&](Index i) {
-        const Index row = (last - 1 - i) * c.bkv;
+        const Index row = seen.key(last - 1 - i);
         keys.acquire().load("k", key_rows, {row, 0});
         values.acquire().load("v", value_rows, {row, 0});
       });
@@ -138,34 +126,33 @@ Kernel attention(const AttentionConfig& c) {
 
   k.task(Consumer).warps(4).replicas(c.replicas).registers(c.mma_registers).body([&](Task& t) {
     const int64_t m_rows = c.bq / c.replicas;
-    Accumulator s = t.accumulator<float>({m_rows, c.bkv});
-    Accumulator o = t.accumulator<float>({m_rows, head_size});
-    const Scalar to_base_2 = scale * log2_e;  // exp(scale · x) = 2^(to_base_2 · x)
+    Accumulator dots = t.accumulator<float>({m_rows, c.bkv});
+    Accumulator sums = t.accumulator<float>({m_rows, value_size});
+    // exp(scale · x) = 2^(to_base_2 · x); capped, x is tanh(scale / cap · q·k) and the factor cap.
+    const Scalar to_base_2 = (o.soft_cap ? cap : scale) * log2_e;
+    const Scalar to_cap = o.soft_cap ? scale / cap : Scalar();
 
-    tiles.each([&](Index q0, Index h, Index first, Index length) {
-      const Index row0 = q0 + t.offset(c.bq);
-      const Index blocks = key_blocks(q0, length);
+    tiles.each([&](const kernels::AttentionTile& at) {
+      const Index row0 = at.q0 + t.offset(c.bq);
+      const kernels::BandTile seen(band, at);
+      const Index blocks = seen.blocks();
       Tile m = t.full<float>({m_rows}, minus_infinity);  // row maxima so far
       Tile l = t.full<float>({m_rows}, 0.f);             // row sums so far, each lane its share
       Tile correction = m;                               // by which this block lowers the weight of former ones
-      o.clear();
+      sums.clear();
       const Slot query = queries.wait();
 
       const auto scores = [&] {
         const Slot slot = keys.wait();
-        s.clear();
-        s.dot(query["q"].part(t), slot["k"].t());
+        dots.clear();
+        dots.dot(query["q"].part(t), slot["k"].t());
       };
-      const auto add_values = [&](const Tile& weights) { o.dot(weights, values.wait()["v"]); };
+      const auto add_values = [&](const Tile& weights) { sums.dot(weights, values.wait()["v"]); };
       /// One step of the online softmax over key block j; gives the weights and updates m, l, correction.
       const auto softmax = [&](const Index& j, bool masked) {
-        Tile x = s.read();
-        if (masked) {
-          const Tile col = t.iota(x.shape(), 1) + j * c.bkv;
-          Tile hidden = col >= length;
-          if (causal) hidden = hidden | (col > t.iota(x.shape(), 0) + row0);
-          x = select(hidden, minus_infinity, x);
-        }
+        Tile x = dots.read();
+        if (o.soft_cap) x = tanh(x * to_cap);
+        if (masked) x = select(seen.hidden(t, x.shape(), row0, j), minus_infinity, x);
         const Tile m_new = max(m, maximum(x, 1));
         Tile m_scaled = m_new * to_base_2;
         // A row that sees nothing yet has no maximum; 0 keeps −∞ − (−∞) out of the exponents.
@@ -178,31 +165,38 @@ Kernel attention(const AttentionConfig& c) {
       };
 
       scores();
-      Tile p = softmax(blocks - 1, true).to(elem);  // weights whose values are not added yet
+      Tile p = softmax(blocks - 1, true).to(o.elem);  // weights whose values are not added yet
       const auto step = [&](const Index& j, bool masked) {
         scores();  // of this block, in flight while the former block's values are added
         add_values(p);
         const Tile weights = softmax(j, masked);
-        o.update([&](Tile sums) { return sums * correction.expand(1); });
-        p = weights.to(elem);
+        sums.update([&](Tile former) { return former * correction.expand(1); });
+        p = weights.to(o.elem);
       };
 
-      // Causal blocks that the diagonal crosses; with equal tile sizes the first one is the only one.
+      // The first block is done; then those that the band's upper edge crosses, those that all rows see, and those
+      // that its lower edge crosses.
       Index done = blocks * 0 + 1;
-      if (causal && c.bkv < c.bq) {
-        const Index crossed = blocks - q0 / c.bkv;
+      if (band.crossed_above()) {
+        const Index crossed = seen.crossed_above(blocks);
         k.range(1, crossed).each([&](Index i) { step(blocks - 1 - i, true); });
         done = max(crossed, 1);
       }
-      k.range(done, blocks).each([&](Index i) { step(blocks - 1 - i, false); });
+      std::optional<Index> crossed;
+      if (band.crossed_below()) crossed = max(blocks - seen.crossed_below(), done);
+      k.range(done, crossed ? *crossed : blocks).each([&](Index i) { step(blocks - 1 - i, false); });
+      if (crossed) k.range(*crossed, blocks).each([&](Index i) { step(blocks - 1 - i, true); });
       add_values(p);
 
       l = finish_sum(l);
       const Tile log_sum = (m * to_base_2 + log2(l)) * ln_2;
       const Tile inverse = select(l == 0.f, 0.f, rcp(l));
-      const Tensor lse_row = jagged ? lse.at(0, h).window(0, first, length) : lse.at(0, first).at(0, h);
-      lse_row.store({row0}, log_sum);
-      matrix(out, h, first, length).store({row0, 0}, (o.read() * inverse.expand(1)).to(elem));
+      if (o.lse) {
+        const Tensor lse_row =
+            jagged ? lse.at(0, at.head).window(0, at.first, at.length) : lse.at(0, at.first).at(0, at.head);
+        lse_row.store({row0}, log_sum);
+      }
+      matrix(out, at.head, at.first, at.length).store({row0, 0}, (sums.read() * inverse.expand(1)).to(o.elem));
     });
   });
   return k;

@@ -175,7 +175,23 @@ TEST(BuilderFaults, ConfigurationsThatMakeNoKernel) {
   AttentionConfig a;
   a.heads_together = 0;
   EXPECT_EQ(attention(a).module().error().message,
-            "attention: bq, bkv, replicas, heads_together and head are at least 1, and replicas divides bq");
+            "attention: bq, bkv, replicas and heads_together are at least 1, and replicas divides bq");
+  const auto refused = [](const AttentionOptions& options) {
+    const auto module = attention(attention_config("cpu", options)).module();
+    return module.ok() ? "" : module.error().message;
+  };
+  EXPECT_EQ(refused({.elem = Elem::f64}), "attention: elements are bf16, f16 or f32, not f64");
+  for (const int size : {-8, 8, 33, 264})
+    EXPECT_EQ(refused({.head = size}),
+              "attention: a head has a multiple of 8 elements from 16 to 256, not " + std::to_string(size));
+  EXPECT_EQ(refused({.value_head = 12}), "attention: a head has a multiple of 8 elements from 16 to 256, not 12");
+  EXPECT_EQ(refused({.offsets = Elem::u32}), "attention: offsets are i32 or i64, not u32");
+  EXPECT_EQ(refused({.group = 0}), "attention: a key head has at least 1 query head, not 0");
+  EXPECT_EQ(refused({.left = -2}), "attention: a window reaches 0 to 2^30 keys, or -1 for all, not -2");
+  EXPECT_EQ(refused({.right = (1 << 30) + 1}),
+            "attention: a window reaches 0 to 2^30 keys, or -1 for all, not 1073741825");
+  EXPECT_EQ(refused({.causal = true, .right = 3}),
+            "attention: causal leaves no keys behind the query's own, and right is 3");
 }
 
 TEST(BuilderFaults, AllFaultsAreListed) {

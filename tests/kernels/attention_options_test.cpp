@@ -1,0 +1,95 @@
+// tests/kernels/attention_options_test.cpp — attention with options, lengths and layouts drawn at random.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <chrono>
+
+#include "tests/kernels/attention_fixture.h"
+
+namespace kernels_test {
+
+class AttentionOptionsTest : public AttentionTest {
+ protected:
+  AttentionOptions draw(Random& r) const {
+    AttentionOptions o;
+    const bool hopper = GetParam().tensor_maps();
+    o.elem = hopper ? r.among({Elem::bf16, Elem::f16}) : r.among({Elem::bf16, Elem::f16, Elem::f32});
+    o.head = hopper ? r.among({64, 128}) : r.among({16, 24, 64, 72, 80, 96, 128, 192, 256});
+    if (r.chance(0.2)) o.value_head = hopper ? r.among({64, 128}) : r.among({16, 40, 128});
+    o.jagged = r.chance(0.7);
+    o.self = r.chance(0.4);
+    o.group = r.among({1, 1, 2, 3, 8});
+    o.causal = r.chance(0.4);
+    if (r.chance(0.4)) o.left = static_cast<int>(r.among<int64_t>({0, 1, r.integer(2, 40), r.integer(40, 300)}));
+    if (!o.causal && r.chance(0.4))
+      o.right = static_cast<int>(r.among<int64_t>({0, 1, r.integer(2, 40), r.integer(40, 300)}));
+    o.corner = r.among({Corner::top_left, Corner::bottom_right});
+    o.soft_cap = !GetParam().fast() && r.chance(0.3);
+    o.lse = r.chance(0.7);
+    o.offsets = r.among({Elem::i32, Elem::i64});
+    return o;
+  }
+  static int64_t length(Random& r) {
+    return r.among<int64_t>({0, 1, r.integer(1, 20), r.integer(1, 150), r.integer(64, 400), 64 * r.integer(1, 4)});
+  }
+  static Batch draw(const AttentionOptions& o, Random& r) {
+    Batch batch;
+    const auto count = static_cast<size_t>(r.integer(0, o.jagged ? 6 : 2));
+    for (size_t b = 0; b < count; ++b) {
+      const bool again = !o.jagged && b > 0;
+      batch.queries.push_back(again ? batch.queries[0] : length(r));
+      batch.keys.push_back(o.self ? batch.queries.back() : again ? batch.keys[0] : length(r));
+    }
+    batch.key_heads = r.integer(o.group > 3 ? 1 : 0, 2);
+    batch.cap = r.among({0.5f, 2.f, 30.f});
+    batch.before = r.integer(0, 3), batch.after = r.integer(0, 3);
+    batch.fused = r.chance(0.3);
+    for (bool& x : batch.heads_first) x = r.chance(0.3);
+    return batch;
+  }
+  void one(Random& r) {
+    const AttentionOptions o = draw(r);
+    AttentionConfig c = config(o);
+    // Other tiles on the CPU, so that diagonals cross them in every way.
+    if (!GetParam().tensor_maps()) {
+      c.bq = r.among({16, 64, 128});
+      c.bkv = r.among({16, 48, 64, 128});
+      c.replicas = r.among({1, 1, 2});
+      c.stages = r.among({1, 2, 3});
+      c.heads_together = r.among({1, 3, 8});
+    }
+    SCOPED_TRACE("bq " + std::to_string(c.bq) + ", bkv " + std::to_string(c.bkv) + ", replicas " +
+                 std::to_string(c.replicas) + ", stages " + std::to_string(c.stages));
+    auto exe = compile(attention(c));
+    ASSERT_TRUE(exe.ok()) << text(o) << "\n" << to_string(exe.error());
+    for (int i = 0; i < 3 && !HasFatalFailure(); ++i) {
+      const Batch batch = draw(o, r);
+      switch (o.elem) {
+        case Elem::f32: run<float>(*exe, o, batch, r); break;
+        case Elem::f16: run<f16>(*exe, o, batch, r); break;
+        default: run<bf16>(*exe, o, batch, r);
+      }
+    }
+  }
+  void draws(uint64_t first_seed, int count) {
+    for (int i = 0; i < count && !HasFatalFailure() && !HasNonfatalFailure(); ++i) {
+      const uint64_t seed = first_seed + static_cast<uint64_t>(i);
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      Random r(seed);
+      one(r);
+    }
+  }
+};
+
+TEST_P(AttentionOptionsTest, SeedsThatStay) { draws(1, 24); }
+
+TEST_P(AttentionOptionsTest, SeedsOfTheDay) {
+  const auto now = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+  const char* given = std::getenv("TLXJIT_SEED");
+  const uint64_t seed =
+      given ? std::strtoull(given, nullptr, 10) : static_cast<uint64_t>(now.time_since_epoch().count()) * 1000;
+  std::cout << "repeat with TLXJIT_SEED=" << seed << "\n";
+  draws(seed, 12);
+}
+
+INSTANTIATE_TEST_SUITE_P(On, AttentionOptionsTest, places, place_name);
+
+}  // namespace kernels_test
