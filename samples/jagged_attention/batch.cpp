@@ -186,6 +186,16 @@ int64_t Batch::longest() const {
   return most;
 }
 
+Batch Batch::last(int64_t count) const {
+  Batch ends;
+  for (int64_t b = 0; b < documents(); ++b) {
+    const auto end = tokens.begin() + offsets[static_cast<size_t>(b) + 1];
+    ends.tokens.insert(ends.tokens.end(), end - std::min(count, length(b)), end);
+    ends.offsets.push_back(static_cast<int32_t>(ends.tokens.size()));
+  }
+  return ends;
+}
+
 Batch read_batch(const Options& options) {
   if (!options.lengths.empty()) return read_lengths(options);
   Batch batch;
@@ -202,17 +212,17 @@ Batch read_batch(const Options& options) {
   return batch;
 }
 
-std::vector<tlxjit::bf16> embed(const Batch& batch, int64_t heads, int64_t head_size, uint64_t role) {
-  std::vector<tlxjit::bf16> out(batch.tokens.size() * static_cast<size_t>(heads * head_size));
+std::vector<float> embed(const Batch& batch, int64_t heads, int64_t size, uint64_t role) {
+  std::vector<float> out(batch.tokens.size() * static_cast<size_t>(heads * size));
   size_t at = 0;
   for (uint64_t token : batch.tokens)
     for (int64_t h = 0; h < heads; ++h) {
       uint64_t state = mix(token ^ mix(role << 32 | static_cast<uint64_t>(h)));
-      for (int64_t d = 0; d < head_size; d += 4) {
+      for (int64_t d = 0; d < size; d += 4) {
         state = mix(state);
         for (int part = 0; part < 4; ++part) {
           const auto bits = static_cast<int32_t>(state >> (16 * part) & 0xffff) - 0x8000;
-          out[at++] = tlxjit::bf16(static_cast<float>(bits) / 0x8000);
+          out[at++] = static_cast<float>(bits) / 0x8000;
         }
       }
     }

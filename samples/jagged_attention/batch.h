@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "options.h"
-#include "tlxjit/core/numeric.h"
 
 /// A jagged batch: document b is tokens offsets[b] … offsets[b + 1] − 1.
 struct Batch {
@@ -18,11 +17,13 @@ struct Batch {
   int64_t documents() const { return static_cast<int64_t>(offsets.size()) - 1; }
   int64_t length(int64_t b) const { return offsets[static_cast<size_t>(b) + 1] - offsets[static_cast<size_t>(b)]; }
   int64_t longest() const;
+  /// The last `count` tokens of each document.
+  Batch last(int64_t count) const;
 };
 
 /// The batch that the options ask for. Ends the program with a message when its files cannot be read.
 Batch read_batch(const Options& options);
 
-/// Embeds all tokens: [tokens, heads, head_size], numbers in (−1, 1) that depend on word, head and element alone.
+/// Embeds all tokens: [tokens, heads, size], numbers in (−1, 1) that depend on word, head and element alone.
 /// `role` tells q, k and v apart.
-std::vector<tlxjit::bf16> embed(const Batch& batch, int64_t heads, int64_t head_size, uint64_t role);
+std::vector<float> embed(const Batch& batch, int64_t heads, int64_t size, uint64_t role);

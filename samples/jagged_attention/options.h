@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tlxjit/kernels/attention.h"
+
 struct Options {
   std::vector<std::string> paths;  ///< files and folders of text
   bool paragraphs = false;         ///< a document is a paragraph and not a file
@@ -13,9 +15,11 @@ struct Options {
   std::string column;              ///< its CSV column
   int64_t limit = 64;              ///< sequences at most
   std::string device;              ///< empty: the best
-  bool causal = false;
   int64_t heads = 8;
-  int head_size = 64;
+  int64_t last = -1;  ///< queries: so many words at the end of each document; -1: all
+  float scale = 0;    ///< 0: the usual one
+  float cap = 0;      ///< of scores; 0: none
+  tlxjit::AttentionOptions attention = {.head = 64, .jagged = true};
   int repeat = 3;
 };
 

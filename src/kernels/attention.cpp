@@ -50,7 +50,13 @@ AttentionConfig attention_config(std::string_view target, const AttentionOptions
   const int64_t bytes_per_head = std::max<int64_t>(sequence, 1) * options.head * 2 * bytes(options.elem);
   const int64_t heads = std::max<int64_t>((int64_t{32} << 20) / std::max<int64_t>(bytes_per_head, 1), 1);
   c.heads_together = static_cast<int>(std::min<int64_t>(heads, 64));
-  if (!target.starts_with("sm_90")) c.bq = 64, c.bkv = 128, c.replicas = 1;
+  if (!target.starts_with("sm_90")) {
+    c.bq = 64, c.bkv = 128, c.replicas = 1;
+    return c;
+  }
+  // Queries, results on their way out, and the slots of keys and values share 227 KB.
+  const int both = options.head + (options.value_head ? options.value_head : options.head);
+  while (c.bkv > 32 && (c.bq + c.stages * c.bkv) * both * 2 > 224 << 10) c.bkv /= 2;
   return c;
 }
 

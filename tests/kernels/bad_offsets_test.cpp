@@ -87,31 +87,45 @@ struct Zone {
 
 class BadOffsets : public KernelTest {
  protected:
-  Result<Executable> attention_exe(bool causal) {
-    AttentionOptions o;
-    o.head = static_cast<int>(head_size), o.causal = causal, o.jagged = true;
+  Result<Executable> attention_exe(AttentionOptions o) {
+    o.head = static_cast<int>(head_size), o.jagged = true;
     return compile(attention(attention_config(GetParam().target(), o)));
   }
 };
 
+/// Bad in another way than `list`: what the keys' offsets are beside the queries'.
+std::vector<int32_t> other(const std::vector<int32_t>& list) { return {list.rbegin(), list.rend()}; }
+
+/// Masks, and keys with offsets of their own.
+std::vector<AttentionOptions> masks() {
+  return {{}, {.causal = true}, {.causal = true, .self = false}, {.self = false, .left = 20, .right = 90}};
+}
+
 TEST_P(BadOffsets, WritesStayInsideAndNothingIsReadFromOutside) {
-  for (bool causal : {false, true}) {
-    auto exe = attention_exe(causal);
+  for (const AttentionOptions& o : masks()) {
+    auto exe = attention_exe(o);
     TLXJIT_MUST(exe);
     for (const std::vector<int32_t>& list : bad_offsets()) {
-      SCOPED_TRACE(text_of(list) + (causal ? ", causal" : "") + "; TLXJIT_SEED=" + std::to_string(base_seed()));
+      SCOPED_TRACE(text_of(list) + "; " + exe->signature() + "; TLXJIT_SEED=" + std::to_string(base_seed()));
       constexpr size_t n = rows * heads * head_size;
       Zone<bf16> q(n), k(n), v(n), out(n);
       Zone<float> lse(rows * heads);
-      Zone<int32_t> offsets(list.size());
+      Zone<int32_t> offsets(list.size()), key_offsets(list.size());
       Random r(7);
       for (auto* x : {&q, &k, &v})
         for (size_t i = 0; i < n; ++i) (*x)[i] = bf16(r.real());
-      for (size_t i = 0; i < list.size(); ++i) offsets[i] = list[i];
+      for (size_t i = 0; i < list.size(); ++i) offsets[i] = list[i], key_offsets[i] = other(list)[i];
       const auto dims = {rows, heads, head_size};
-      TLXJIT_MUST(exe->launch({q.on(device(), dims), k.on(device(), dims), v.on(device(), dims), out.on(device(), dims),
-                               lse.on(device(), {heads, rows}),
-                               offsets.on(device(), {static_cast<int64_t>(list.size())}), 0.125f}));
+      const auto bounds = {static_cast<int64_t>(list.size())};
+      std::vector<Argument> arguments = {q.on(device(), dims),
+                                         k.on(device(), dims),
+                                         v.on(device(), dims),
+                                         out.on(device(), dims),
+                                         lse.on(device(), {heads, rows}),
+                                         offsets.on(device(), bounds)};
+      if (!o.self) arguments.emplace_back(key_offsets.on(device(), bounds));
+      arguments.emplace_back(0.125f);
+      TLXJIT_MUST(exe->launch(Stream(), arguments));
       TLXJIT_MUST(device().synchronize());
       out.download();
       lse.download();
@@ -134,9 +148,38 @@ TEST_P(BadOffsets, WritesStayInsideAndNothingIsReadFromOutside) {
   }
 }
 
+/// 2^32 + n is no n.
+TEST_P(BadOffsets, OffsetsOf64BitsAreNotCut) {
+  AttentionOptions o;
+  o.offsets = Elem::i64;
+  auto exe = attention_exe(o);
+  TLXJIT_MUST(exe);
+  constexpr size_t n = rows * heads * head_size;
+  constexpr int64_t beyond = int64_t{1} << 32;
+  std::vector<bf16> results[2];
+  const std::vector<int64_t> lists[] = {{-beyond, 100, beyond + 7, beyond + 20, INT64_MAX}, {0, 100, rows, rows, rows}};
+  for (size_t which = 0; which < 2; ++which) {
+    Zone<bf16> q(n), k(n), v(n), out(n);
+    Zone<float> lse(rows * heads);
+    Zone<int64_t> offsets(lists[which].size());
+    Random r(8);
+    for (auto* x : {&q, &k, &v})
+      for (size_t i = 0; i < n; ++i) (*x)[i] = bf16(r.real());
+    for (size_t i = 0; i < lists[which].size(); ++i) offsets[i] = lists[which][i];
+    const auto dims = {rows, heads, head_size};
+    TLXJIT_MUST(exe->launch({q.on(device(), dims), k.on(device(), dims), v.on(device(), dims), out.on(device(), dims),
+                             lse.on(device(), {heads, rows}), offsets.on(device(), {5}), 0.125f}));
+    TLXJIT_MUST(device().synchronize());
+    out.download();
+    EXPECT_EQ(out.strays(), 0u);
+    for (size_t i = 0; i < n; ++i) results[which].push_back(out[i]);
+  }
+  for (size_t i = 0; i < n; ++i) ASSERT_EQ(results[0][i].bits, results[1][i].bits) << i;
+}
+
 #ifndef TLXJIT_TEST_GPU
 
-char what_runs[512];
+char what_runs[1024];
 
 void say_and_end(int) {
   (void)!write(STDERR_FILENO, what_runs, std::strlen(what_runs));
@@ -168,20 +211,28 @@ class Pages {
 TEST_P(BadOffsets, NoAccessOutsideThePages) {
   std::signal(SIGSEGV, say_and_end);
   std::signal(SIGBUS, say_and_end);
-  for (bool causal : {false, true}) {
-    auto exe = attention_exe(causal);
+  for (const AttentionOptions& o : masks()) {
+    auto exe = attention_exe(o);
     TLXJIT_MUST(exe);
     for (const std::vector<int32_t>& list : bad_offsets())
       for (bool at_end : {false, true}) {
-        std::snprintf(what_runs, sizeof what_runs, "an access outside the tensors, at their %s: %s%s\n",
-                      at_end ? "end" : "begin", text_of(list).c_str(), causal ? ", causal" : "");
+        std::snprintf(what_runs, sizeof what_runs, "an access outside the tensors, at their %s: %s, %s\n",
+                      at_end ? "end" : "begin", text_of(list).c_str(), exe->signature().c_str());
         constexpr size_t n = rows * heads * head_size;
         const Pages q(2 * n, at_end), k(2 * n, at_end), v(2 * n, at_end), out(2 * n, at_end);
-        const Pages lse(4 * rows * heads, at_end), offsets(4 * list.size(), at_end);
+        const Pages lse(4 * rows * heads, at_end), offsets(4 * list.size(), at_end),
+            key_offsets(4 * list.size(), at_end);
         std::copy(list.begin(), list.end(), static_cast<int32_t*>(offsets.data()));
+        std::copy(list.rbegin(), list.rend(), static_cast<int32_t*>(key_offsets.data()));
         const auto matrix = [](const Pages& p) { return tensor<bf16>(p.data(), {rows, heads, head_size}); };
-        TLXJIT_MUST(exe->launch({matrix(q), matrix(k), matrix(v), matrix(out), tensor<float>(lse.data(), {heads, rows}),
-                                 tensor<int32_t>(offsets.data(), {static_cast<int64_t>(list.size())}), 0.125f}));
+        const auto bounds = [&](const Pages& p) {
+          return tensor<int32_t>(p.data(), {static_cast<int64_t>(list.size())});
+        };
+        std::vector<Argument> arguments = {
+            matrix(q), matrix(k), matrix(v), matrix(out), tensor<float>(lse.data(), {heads, rows}), bounds(offsets)};
+        if (!o.self) arguments.emplace_back(bounds(key_offsets));
+        arguments.emplace_back(0.125f);
+        TLXJIT_MUST(exe->launch(Stream(), arguments));
       }
   }
   std::signal(SIGSEGV, SIG_DFL);

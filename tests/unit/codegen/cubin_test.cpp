@@ -94,4 +94,16 @@ TEST_F(CubinTest, LibraryAttention) {
       }
 }
 
+TEST_F(CubinTest, LibraryAttentionWithOptions) {
+  for (const AttentionOptions& o : std::initializer_list<AttentionOptions>{
+           {.head = 128, .causal = true, .jagged = true, .self = false, .group = 8, .lse = false},
+           {.head = 64, .jagged = true, .left = 127, .right = 0, .offsets = Elem::i64},
+           {.head = 128, .self = false, .left = 100, .right = 3, .corner = Corner::top_left},
+           {.head = 192, .causal = true, .jagged = true, .value_head = 128},
+           {.head = 256, .causal = true, .group = 2}}) {
+    SCOPED_TRACE(testing::Message() << "head " << o.head << " group " << o.group << " left " << o.left);
+    EXPECT_EQ(compile(attention(attention_config("sm_90a", o))).count_in_mma_loops("R2UR"), 0);
+  }
+}
+
 }  // namespace
