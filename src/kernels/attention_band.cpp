@@ -20,10 +20,11 @@ BandTile::BandTile(const Band& band, const AttentionTile& tile) : band_(band), c
     const Index last_row = (self ? tile.q0 + c_.bq : min(tile.q0 + c_.bq, tile.length)) - 1;
     end_ = min(tile.key_length, max(beside(last_row, *band.right_) + 1, 0));
   }
-  if (band.left_) {
-    begin_ = max(beside(tile.q0, -*band.left_), 0);
-    // A tile that sees nothing reads what stands past the last key: zeros.
-    if (!self) begin_ = select(*begin_ < end(), *begin_, tile.key_length);
+  if (band.left_) begin_ = max(beside(tile.q0, -*band.left_), 0);
+  // A tile that sees nothing reads what stands past the last key: zeros.
+  if (!self && (band.left_ || band.right_)) {
+    if (!begin_) begin_ = tile.q0 * 0;
+    begin_ = select(*begin_ < end(), *begin_, tile.key_length);
   }
 }
 

@@ -165,6 +165,22 @@ TEST_P(AttentionMasks, BL_054_NothingOutsideTheWindowIsRead) {
             Batch::cross({400}, {9}), r);
 }
 
+TEST_P(AttentionMasks, TilesThatSeeNothingReadNoKey) {
+  Random r(8);
+  for (const int left : {-1, 5})
+    for (const bool jagged : {false, true}) {
+      const AttentionOptions o{.head = 64, .causal = true, .jagged = jagged, .self = false, .left = left};
+      AttentionCall<bf16> call(o, Batch::cross({300}, {50}), r);
+      call.fill(r);
+      for (int64_t d = 0; d < 64; ++d) call.v(0, 0, 0, d) = call.k(0, 0, 0, d) = bf16(NAN);
+      auto exe = compile(attention(config(o)));
+      TLXJIT_MUST(exe);
+      TLXJIT_MUST(call.launch(*exe, device()));
+      for (int64_t i = 0; i < 128; ++i) ASSERT_NO_FATAL_FAILURE(call.compare(call.mask(0), 0, i, 0)) << i;
+      EXPECT_TRUE(std::isnan(call.out(0, 250, 0, 0))) << "the first that sees that key";
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(On, AttentionMasks, places, place_name);
 
 }  // namespace kernels_test
