@@ -10,16 +10,17 @@ stage() {
   echo "== $name: $((SECONDS - start)) s"
 }
 
-# build_preset <preset>: configures and builds; quiet unless it fails.
+# build_preset <preset> [option of `cmake --build`]...: configures and builds; quiet unless it fails.
 build_preset() {
-  local launcher=() log
+  local preset="$1" launcher=() log
+  shift
   # LLVM's and our own objects come back from ccache where there is one.
   if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
   log="$(mktemp)"
-  if ! { cmake --preset "$1" "${launcher[@]}" && cmake --build --preset "$1" -j "$(nproc)"; } >"$log" 2>&1; then
+  if ! { cmake --preset "$preset" "${launcher[@]}" && cmake --build --preset "$preset" -j "$(nproc)" "$@"; } >"$log" 2>&1; then
     grep -v '^\[[0-9]*/[0-9]*\] Building' "$log" | tail -n 200 >&2
     rm -f "$log"
-    echo "the build of preset $1 failed" >&2
+    echo "the build of preset $preset failed" >&2
     return 1
   fi
   tail -n 1 "$log"
