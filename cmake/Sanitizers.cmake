@@ -1,9 +1,8 @@
-# cmake/Sanitizers.cmake — builds with sanitizers, and how their tests run; the presets asan, ubsan, tsan, fuzz set it.
+# cmake/Sanitizers.cmake — builds with sanitizers, as the presets asan, ubsan, tsan and fuzz make them.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # The CPU plug-in leaves the sanitizers' symbols open, which a program built with them provides.
 set(TLXJIT_SANITIZE "" CACHE STRING "What -fsanitize= is given, empty for none; needs clang++-22 and libclang-rt-22-dev")
-set(TLXJIT_SANITIZER_ENVIRONMENT "")
 if(NOT TLXJIT_SANITIZE)
   return()
 endif()
@@ -16,7 +15,7 @@ add_compile_options(${sanitizer_options} -fno-omit-frame-pointer)
 add_link_options(${sanitizer_options})
 
 # Tests ask for 2^60 bytes and expect a refusal; a forked child goes on with threads of its own.
-set(TLXJIT_SANITIZER_ENVIRONMENT
+list(APPEND TLXJIT_TEST_ENVIRONMENT
     "ASAN_OPTIONS=allocator_may_return_null=1:detect_stack_use_after_return=1"
     "UBSAN_OPTIONS=print_stacktrace=1"
     "TSAN_OPTIONS=die_after_fork=0:allocator_may_return_null=1")

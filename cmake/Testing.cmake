@@ -20,7 +20,7 @@ function(tlxjit_test name)
   target_link_libraries(${name} PRIVATE tlxjit_internal ${arg_LIBS} GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX ${name}. TEST_LIST ${name}_cases
                        PROPERTIES TIMEOUT ${arg_TIMEOUT})
-  set(environment ${TLXJIT_SANITIZER_ENVIRONMENT})
+  set(environment ${TLXJIT_TEST_ENVIRONMENT})
   if(arg_SOURCES MATCHES "support/allocations.cpp")
     # Its operator new takes what only the sanitizer's operator delete[] may give back.
     string(REPLACE "ASAN_OPTIONS=" "ASAN_OPTIONS=alloc_dealloc_mismatch=0:" environment "${environment}")
@@ -50,7 +50,7 @@ function(tlxjit_program_test name expected expression)
   add_test(NAME ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
            COMMAND ${CMAKE_COMMAND} -P ${PROJECT_SOURCE_DIR}/tests/support/run_and_check.cmake -- ${expected}
                    "${expression}" ${ARGN})
-  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120 ENVIRONMENT "${TLXJIT_SANITIZER_ENVIRONMENT}")
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120 ENVIRONMENT "${TLXJIT_TEST_ENVIRONMENT}")
 endfunction()
 
 define_property(GLOBAL PROPERTY TLXJIT_BUNDLE BRIEF_DOCS "Lines `kind target` of what scripts/bundle packs")

@@ -1,0 +1,13 @@
+# cmake/Coverage.cmake — which lines and regions of the IR, the builder and the passes the tests run; scripts/coverage.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Lines are gcov's, for gcovr. Regions are Clang's own: they tell whether an error's text, which shares its line with
+# a condition, was ever given.
+option(TLXJIT_COVERAGE "Count what the tests run (Clang)" OFF)
+set(TLXJIT_COVERAGE_LAYERS ir builder passes)
+if(NOT TLXJIT_COVERAGE)
+  return()
+endif()
+set(TLXJIT_COVERAGE_OPTIONS --coverage -fprofile-instr-generate -fcoverage-mapping -fprofile-update=atomic)
+add_link_options(-fprofile-instr-generate)  # whose library serves both
+list(APPEND TLXJIT_TEST_ENVIRONMENT "LLVM_PROFILE_FILE=${PROJECT_BINARY_DIR}/profiles/%2m.profraw")
