@@ -10,7 +10,8 @@ set(TLXJIT_CUDA_BIN_DIR "${PROJECT_SOURCE_DIR}/build/nvrtc/bin" CACHE PATH "Fold
 # tlxjit_test(<name> SOURCES <file>... [LABELS <label>...] [LIBS <target>...] [TIMEOUT <seconds>])
 # A GoogleTest executable. Each of its tests is a ctest test `<name>.Suite.Case` with the labels given.
 # Labels with a meaning: `gpu` runs on a device (skipped without one) and goes into the bundle; `cubin` needs
-# NVRTC and no device. Sources may include "src/..._p.h".
+# NVRTC and no device; `concurrency` is what .ci/run builds with tsan, by the target concurrency_tests; `errors` looks
+# at messages; `conformance` is whole kernels, the same for every back end. Sources may include "src/..._p.h".
 function(tlxjit_test name)
   cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LABELS;LIBS" ${ARGN})
   if(NOT arg_TIMEOUT)
@@ -39,6 +40,9 @@ foreach(case IN LISTS ${name}_cases)
 endforeach()
 ")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${properties})
+  if("concurrency" IN_LIST arg_LABELS)
+    add_dependencies(concurrency_tests ${name})
+  endif()
   if("gpu" IN_LIST arg_LABELS)
     tlxjit_bundle(${name} KIND test)
   endif()
@@ -52,6 +56,8 @@ function(tlxjit_program_test name expected expression)
                    "${expression}" ${ARGN})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120 ENVIRONMENT "${TLXJIT_TEST_ENVIRONMENT}")
 endfunction()
+
+add_custom_target(concurrency_tests)
 
 define_property(GLOBAL PROPERTY TLXJIT_BUNDLE BRIEF_DOCS "Lines `kind target` of what scripts/bundle packs")
 

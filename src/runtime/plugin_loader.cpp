@@ -41,7 +41,8 @@ Error missing(const std::string& message, std::string log = {}) {
 
 Result<const tlxjit_cpu_backend*> open(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) return missing("the CPU plug-in " + path + " cannot be loaded", dlerror());
+  if (!library)
+    return missing(std::string("the CPU plug-in cannot be loaded: ") + dlerror());  // names the file and why
   const auto entry = reinterpret_cast<const tlxjit_cpu_backend* (*)()>(dlsym(library, "tlxjit_backend_v1"));
   if (!entry) return missing(path + " is no CPU plug-in of tlxjit: it has no symbol tlxjit_backend_v1");
   const tlxjit_cpu_backend* plugin = entry();

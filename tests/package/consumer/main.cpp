@@ -53,7 +53,8 @@ void run_a_kernel(const Device& device, const Engine& engine) {
   for (int i = 0; i < m * k; ++i) a[i] = float(i % 7 - 3);
   for (int i = 0; i < n * k; ++i) b[i] = float(i % 5 - 2);
   const Executable exe = must(engine.compile(gemm(gemm_config(device.target())), device));
-  const auto done = exe.launch({tensor<bf16>(a.data(), {m, k}), tensor<bf16>(b.data(), {n, k}), tensor<bf16>(d.data(), {m, n})});
+  const auto done =
+      exe.launch({tensor<bf16>(a.data(), {m, k}), tensor<bf16>(b.data(), {n, k}), tensor<bf16>(d.data(), {m, n})});
   if (!done.ok()) fail(to_string(done.error()).c_str());
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < n; ++j) {

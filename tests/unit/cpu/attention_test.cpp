@@ -1,5 +1,6 @@
 // tests/unit/cpu/attention_test.cpp — the lowered attention for Hopper, run on the CPU against float64.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tests/reference/tolerance.h"
 #include "tests/unit/cpu/plugin_p.h"
 
 namespace cpu_test {
@@ -35,11 +36,20 @@ void check(Kernel& kernel, Random& random, int heads, int length, int grid) {
         largest = std::max(largest, weight[size_t(j)]);
       }
       for (double& w : weight) sum += w = std::exp(w - largest);
-      ASSERT_NEAR(lse.data[size_t(h * length + i)], largest + std::log(sum), 1e-4);
+      const double exact = largest + std::log(sum), terms = width + length;
+      ASSERT_NEAR(lse.data[size_t(h * length + i)], exact,
+                  reference::tolerance(exact, std::abs(largest) + 1, terms, 4 * reference::roundoff_f32));
       for (int d = 0; d < width; ++d) {
-        double want = 0;
-        for (int j = 0; j < length; ++j) want += weight[size_t(j)] / sum * double(float(row(v, j)[d]));
-        ASSERT_NEAR(float(row(o, i)[d]), want, 0.01) << "row " << i << " column " << d;
+        double want = 0, magnitude = 0;
+        for (int j = 0; j < length; ++j) {
+          const double term = weight[size_t(j)] / sum * double(float(row(v, j)[d]));
+          want += term;
+          magnitude += std::abs(term);
+        }
+        // The weights are rounded to bf16 before they meet v.
+        ASSERT_NEAR(float(row(o, i)[d]), want,
+                    reference::tolerance(want, magnitude, terms, reference::roundoff_bf16, reference::roundoff_bf16))
+            << "row " << i << " column " << d;
       }
     }
   }

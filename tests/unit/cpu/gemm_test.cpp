@@ -1,5 +1,6 @@
 // tests/unit/cpu/gemm_test.cpp — the lowered GEMM for Hopper, run on the CPU against float64.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tests/reference/tolerance.h"
 #include "tests/unit/cpu/plugin_p.h"
 
 namespace cpu_test {
@@ -25,7 +26,7 @@ void check(Kernel& kernel, Random& random, int m, int n, int k, int grid, int th
         size += std::abs(p);
       }
       const double got = float(d.data[size_t(i) * n + j]);
-      ASSERT_LE(std::abs(got - sum), std::abs(sum) / 256 + size * 1e-6)
+      ASSERT_LE(std::abs(got - sum), reference::tolerance(sum, size, k, reference::roundoff_bf16))
           << "at " << i << ", " << j << " " << random.seed();
     }
 }

@@ -70,7 +70,7 @@ ptxas info    : Compile time = 152.641 ms
   EXPECT_TRUE(report.setmaxnreg_ignored);
   EXPECT_FALSE(report.wgmma_serialized);
   EXPECT_FALSE(report.clean());
-  EXPECT_NEAR(report.ptxas_ms, 154.544, 1e-9);
+  EXPECT_DOUBLE_EQ(report.ptxas_ms, 154.544);
 }
 
 TEST(PtxasLog, SerializedWgmma) {

@@ -40,8 +40,10 @@ TEST(Engine, SaysWhyThereIsNoPlugin) {
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().kind, ErrorKind::environment);
   EXPECT_EQ(none.error().code, ErrorCode::library_missing);
-  EXPECT_EQ(none.error().message, "the CPU plug-in /nonexistent/libtlxjit_cpu.so cannot be loaded");
-  EXPECT_THAT(none.error().log, HasSubstr("No such file"));
+  EXPECT_EQ(
+      none.error().message,
+      "the CPU plug-in cannot be loaded: /nonexistent/libtlxjit_cpu.so: cannot open shared object file: No such file "
+      "or directory");
   engine.devices();
   EXPECT_THAT(log, ::testing::Contains(HasSubstr("/nonexistent/libtlxjit_cpu.so")));
 }
@@ -58,6 +60,28 @@ TEST(Engine, RefusesAForeignPlugin) {
   auto foreign = Engine(o).device("cpu");
   ASSERT_FALSE(foreign);
   EXPECT_THAT(foreign.error().message, HasSubstr("is no CPU plug-in of tlxjit: it has no symbol tlxjit_backend_v1"));
+}
+
+TEST(Engine, BL_241_TheMessageNamesTheSymbolThatAPluginLacks) {
+  EngineOptions o = options();
+  o.cpu_plugin = TLXJIT_NEEDY_PLUGIN;
+  auto needy = Engine(o).device("cpu");
+  ASSERT_FALSE(needy);
+  EXPECT_EQ(needy.error().code, ErrorCode::library_missing);
+  EXPECT_EQ(needy.error().message,
+            "the CPU plug-in cannot be loaded: " TLXJIT_NEEDY_PLUGIN ": undefined symbol: a_symbol_that_nothing_has");
+}
+
+TEST_F(EngineTest, BL_239_TheCpuWorksWithoutDriverAndNvrtc) {
+  EngineOptions o = options();
+  o.libcuda = "/nonexistent/libcuda.so.1";
+  std::vector<std::string> log;
+  o.log = [&](std::string_view text) { log.emplace_back(text); };
+  const Engine without(o);
+  ASSERT_FALSE(without.devices().empty());
+  EXPECT_EQ(without.devices().back().name(), "cpu");
+  EXPECT_THAT(log, ::testing::Contains(HasSubstr("/nonexistent/libcuda.so.1")));
+  EXPECT_TRUE(without.compile(gemm(gemm_config("cpu")), *without.device("cpu")).ok());
 }
 
 TEST_F(EngineTest, AllFaultsOfAKernelAreListed) {
