@@ -74,7 +74,7 @@ TEST_P(AttentionHeads, BL_064_ValuesOfAnotherSize) {
   run<bf16>({.head = 64, .value_head = 128}, Batch::self({70}, 2), r);
 }
 
-TEST_P(AttentionHeads, BL_124_TightAndPaddedRows) {
+TEST_P(AttentionHeads, TightAndPaddedRows) {
   Random r(5);
   Batch batch = Batch::cross({7}, {43}, 3);
   for (const bool packed : {true, false}) {
@@ -145,7 +145,7 @@ TEST_P(AttentionHeads, BL_033_KeysAndValuesOfDifferentLengths) {
   }
 }
 
-TEST_P(AttentionHeads, BL_113_ExtentsPast32Bits) {
+TEST_P(AttentionHeads, ExtentsPast32BitsAreRefused) {
   auto exe = make({.head = 64, .jagged = true});
   TLXJIT_MUST(exe);
   for (const int64_t rows : {int64_t{1} << 31, (int64_t{1} << 31) + 5, -(int64_t{1} << 31) - 1}) {
