@@ -9,6 +9,22 @@ TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 namespace {
 
+/// Rows of a box are short: what a call of memcpy takes to find its way would be half of the time.
+void copy_row(uint8_t* to, const uint8_t* from, size_t bytes) {
+  constexpr size_t chunk = 64;
+  if (bytes > 16 * chunk) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  size_t i = 0;
+  for (; i + chunk <= bytes; i += chunk) std::memcpy(to + i, from + i, chunk);
+  if (i < bytes) std::memcpy(to + i, from + i, bytes - i);
+}
+
+void clear(uint8_t* at, int64_t bytes) {
+  if (bytes > 0) std::memset(at, 0, static_cast<size_t>(bytes));
+}
+
 struct Copy {
   const Box& box;
   const tlxjit_cpu_tensor& tensor;
@@ -19,23 +35,31 @@ struct Copy {
 
   void axis(int k, int64_t offset, uint8_t* local) const {
     if (k >= 5) return;  // never: ranks end at 5
-    const bool last = k == box.rank - 1;
-    if (!box.store) {  // what is outside reads as 0
-      std::memset(local, 0, static_cast<size_t>(low[k] * size[k + 1]));
-      std::memset(local + high[k] * size[k + 1], 0, static_cast<size_t>((box.extent[k] - high[k]) * size[k + 1]));
-    }
-    if (last) {
-      auto* global = static_cast<uint8_t*>(tensor.data) + (offset + at[k] + low[k]) * box.bytes;
-      const auto bytes = static_cast<size_t>((high[k] - low[k]) * box.bytes);
-      if (bytes == 0) return;
-      if (box.store)
-        std::memcpy(global, local + low[k] * box.bytes, bytes);
-      else
-        std::memcpy(local + low[k] * box.bytes, global, bytes);
+    if (k == box.rank - 1) return row(offset, local);
+    clear_outside(k, local);
+    if (k == box.rank - 2) {
+      for (int64_t i = low[k]; i < high[k]; ++i) row(offset + (at[k] + i) * tensor.strides[k], local + i * size[k + 1]);
       return;
     }
     for (int64_t i = low[k]; i < high[k]; ++i)
       axis(k + 1, offset + (at[k] + i) * tensor.strides[k], local + i * size[k + 1]);
+  }
+
+  void row(int64_t offset, uint8_t* local) const {
+    const int k = box.rank - 1;
+    clear_outside(k, local);
+    auto* global = static_cast<uint8_t*>(tensor.data) + (offset + at[k] + low[k]) * box.bytes;
+    const auto bytes = static_cast<size_t>((high[k] - low[k]) * box.bytes);
+    if (bytes == 0) return;
+    local += low[k] * box.bytes;
+    box.store ? copy_row(global, local, bytes) : copy_row(local, global, bytes);
+  }
+
+  /// What is outside reads as 0.
+  void clear_outside(int k, uint8_t* local) const {
+    if (box.store) return;
+    clear(local, low[k] * size[k + 1]);
+    clear(local + high[k] * size[k + 1], (box.extent[k] - high[k]) * size[k + 1]);
   }
 };
 

@@ -8,7 +8,8 @@ std::string check_dot(const Module& module, const Op& op) {
   if (op.code == OpCode::accumulator) {
     const Type& t = module.type(op.results[0]);
     if (t.kind != TypeKind::accumulator || t.shape.rank != 2 || !t.shape.valid()) return "has rank 2";
-    return t.elem == Elem::f32 ? "" : "sums in f32, not in " + std::string(to_string(t.elem));
+    return t.elem == Elem::f32 || t.elem == Elem::i32 ? ""
+                                                      : "sums in f32 or i32, not in " + std::string(to_string(t.elem));
   }
   if (op.code == OpCode::dot_wait) return op.attrs.integer("pending", -1) >= 0 ? "" : "pending is at least 0";
   if (op.code == OpCode::dot_fence || op.code == OpCode::dot_commit) return {};
@@ -37,8 +38,12 @@ std::string check_dot(const Module& module, const Op& op) {
         return "a is a view or a tile of rank 2, not " + to_string(a);
       if (b.kind != TypeKind::view || b.shape.rank != 2) return "b is a view of rank 2, not " + to_string(b);
       if (a.elem != b.elem) return "a and b have one element type: " + to_string(a) + " and " + to_string(b);
-      if (a.elem != Elem::bf16 && a.elem != Elem::f16 && a.elem != Elem::f32)
-        return "multiplies bf16, f16 or f32, not " + std::string(to_string(a.elem));
+      const bool integers = a.elem == Elem::i8 || a.elem == Elem::u8;
+      if (!integers && a.elem != Elem::f16 && a.elem != Elem::bf16 && a.elem != Elem::f32)
+        return "multiplies i8, u8, f16, bf16 or f32, not " + std::string(to_string(a.elem));
+      if (acc.elem != (integers ? Elem::i32 : Elem::f32))
+        return std::string("sums of ") + to_string(a.elem) + " are " + (integers ? "i32" : "f32") + ", not " +
+               to_string(acc.elem);
       if (a.shape[0] != acc.shape[0] || b.shape[1] != acc.shape[1] || a.shape[1] != b.shape[0])
         return to_string(a) + " · " + to_string(b) + " does not give " + to_string(acc);
       const std::string_view overwrite = op.attrs.text("overwrite");

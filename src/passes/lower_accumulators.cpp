@@ -139,14 +139,14 @@ class Lowering : public Rewriter {
       case OpCode::acc_read: {
         const Type& type = module_.type(acc);
         if (state == cleared) {
-          const Value zero = b.value(OpCode::constant, {}, Type::scalar(type.elem), OpBuilder::attr("value", 0.0));
+          const Value zero = zero_of(type.elem, b);
           replace(op->results[0], b.value(OpCode::splat, {zero}, module_.type(op->results[0])));
           return;
         }
         if (state == either) {
           const Value clear = b.value(OpCode::bit_not, {b.get(flags_[acc])}, Type::scalar(Elem::b1));
           OpBuilder in = b.in(b.append(OpCode::if_, {clear}).regions[0]);
-          const Value zero = in.value(OpCode::constant, {}, Type::scalar(type.elem), OpBuilder::attr("value", 0.0));
+          const Value zero = zero_of(type.elem, in);
           in.append(OpCode::acc_write, {acc, in.value(OpCode::splat, {zero}, Type::tile(type.shape, type.elem))});
           b.set(flags_[acc], b.b1(true));
         }
@@ -158,6 +158,11 @@ class Lowering : public Rewriter {
         return;
       default: return keep(std::move(op), b);
     }
+  }
+
+  static Value zero_of(Elem elem, OpBuilder& b) {
+    const Attrs value = is_float(elem) ? OpBuilder::attr("value", 0.0) : OpBuilder::attr("value", int64_t{0});
+    return b.value(OpCode::constant, {}, Type::scalar(elem), value);
   }
 
   const std::map<const Op*, uint8_t>& before_;

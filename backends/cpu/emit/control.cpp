@@ -66,21 +66,15 @@ void Emitter::declare(const Op& op) {
   const Value v = op.result();
   const Type& type = this->type(v);
   if (op.code == OpCode::accumulator) {
-    if (type.elem != Elem::f32) unsupported(op, "sums that are not f32");
-    const int64_t bytes = type.shape.elements() * size(Elem::f32);
+    if (type.elem != Elem::f32 && type.elem != Elem::i32) unsupported(op, "sums that are neither f32 nor i32");
+    const int64_t bytes = type.shape.elements() * size(type.elem);
     take(v);
     b.CreateMemSet(tile_address(v), b.getInt8(0), static_cast<uint64_t>(bytes), llvm::MaybeAlign(64));
     return;
   }
-  if (type.kind == TypeKind::scalar) {
-    variables_[v] = entry_alloca(reg(type.elem, 1));
-    b.CreateStore(scalar(op.operand(0)), variables_[v]);
-    return;
-  }
-  if (type.kind != TypeKind::tile) unsupported(op, "a variable of this type");
-  take(v);
-  const auto bytes = static_cast<uint64_t>(type.shape.elements() * size(type.elem));
-  b.CreateMemCpy(tile_address(v), llvm::MaybeAlign(64), tile_address(op.operand(0)), llvm::MaybeAlign(64), bytes);
+  if (type.kind != TypeKind::scalar) unsupported(op, "a variable of this type");
+  variables_[v] = entry_alloca(reg(type.elem, 1));
+  b.CreateStore(scalar(op.operand(0)), variables_[v]);
 }
 
 void Emitter::set(const Op& op) { b.CreateStore(scalar(op.operand(1)), variables_.at(op.operand(0))); }

@@ -2,31 +2,42 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
 
-#include "backends/cpu/emit/emitter_p.h"
+#include "backends/cpu/emit/dot_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 
-DotShape dot_shape(const Unit& unit, int64_t m, int64_t n) {
-  // A tile of 8 × 2 vectors leaves room for two columns and a broadcast in 32 registers, 4 × 2 in 16.
-  const bool many_registers = unit.vector_bits != 256;
-  DotShape s{many_registers ? 8 : 4, 2, static_cast<unsigned>(unit.vector_bits / 32)};
-  while (n % s.lanes != 0) s.lanes /= 2;
-  s.columns = n % (2 * s.lanes) == 0 ? 2 * s.lanes : s.lanes;
-  while (m % s.rows != 0) --s.rows;
-  return s;
-}
+DotShape::DotShape(int vector_bits)
+    // 8 × 2 vectors of sums leave room for two columns and a broadcast in 32 registers, 4 × 2 in 16.
+    : rows(vector_bits != 256 ? 8 : 4), width(vector_bits / 16), lanes(static_cast<unsigned>(vector_bits / 32)) {}
 
-int64_t dot_scratch(int64_t m, int64_t n, int64_t k) {
+int64_t dot_scratch(const Unit& unit, int64_t m, int64_t n, int64_t k) {
   const int64_t line = 64;
   auto rounded = [&](int64_t bytes) { return (bytes + line - 1) / line * line; };
-  return rounded(m * k * 4) + rounded(k * n * 4);
+  return rounded(m * k * 4) + rounded(k * DotShape(unit.vector_bits).padded(n) * 4);
+}
+
+Node load_part(Elements& e, Node at, Elem elem, int64_t count, unsigned lanes) {
+  if (count >= lanes) return e.load(at, elem, lanes);
+  llvm::SmallVector<llvm::Constant*, 16> mask;
+  for (unsigned i = 0; i < lanes; ++i) mask.push_back(e.b.getInt1(i < count));
+  llvm::Type* type = e.reg(elem, lanes);
+  return e.b.CreateMaskedLoad(type, at, llvm::Align(4), llvm::ConstantVector::get(mask),
+                              llvm::Constant::getNullValue(type));
+}
+
+void store_part(Elements& e, Node value, Node at, Elem elem, int64_t count) {
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
+  if (count >= lanes) return e.store(value, at, elem);
+  llvm::SmallVector<llvm::Constant*, 16> mask;
+  for (unsigned i = 0; i < lanes; ++i) mask.push_back(e.b.getInt1(i < count));
+  e.b.CreateMaskedStore(value, at, llvm::Align(4), llvm::ConstantVector::get(mask));
 }
 
 namespace {
 
-std::string key(int64_t n, const View& a, const View& b) {
-  std::string s = "dot";
+std::string key(Elem sums, int64_t n, const View& a, const View& b) {
+  std::string s = std::string("dot_") + to_string(sums);
   auto add = [&](int64_t v) { s += "_" + std::to_string(v); };
   add(n);
   for (const View* v : {&a, &b}) {
@@ -36,61 +47,79 @@ std::string key(int64_t n, const View& a, const View& b) {
   return s;
 }
 
-/// acc[i…i+rows, j…j+columns) += a · panel, the sums in registers.
-void register_tile(Elements& e, const DotShape& s, int64_t k, Node acc, int64_t acc_stride, Node a, int64_t a_stride,
-                   Node panel, Node keep) {
+/// Products of integers that add up exactly in f32.
+int64_t exact_terms(Elem elem) {
+  const int64_t largest = elem == Elem::u8 ? 255 * 255 : 128 * 128;
+  return (int64_t{1} << 24) / largest;
+}
+
+/// A register tile's operands: `a` row-major, `panel` with `columns` of its columns used.
+struct Part {
+  Node acc, a, panel, keep;
+  int64_t acc_stride, a_stride, panel_stride;  // in elements
+  int64_t rows, columns, k;
+};
+
+/// acc += a · panel, the sums in registers, in f32; integers are added to i32 sums at the end.
+void register_tile(Elements& e, unsigned lanes, Elem sums_elem, const Part& t) {
   llvm::IRBuilder<>& b = e.b;
-  llvm::Type* vector = e.reg(Elem::f32, s.lanes);
-  const int64_t across = s.columns / s.lanes;
+  llvm::Type* vector = e.reg(Elem::f32, lanes);
+  llvm::Constant* zero = llvm::Constant::getNullValue(vector);
+  const int64_t across = (t.columns + lanes - 1) / lanes;
+  const auto place = [&](int64_t r, int64_t c) { return e.at(t.acc, (r * t.acc_stride + c * lanes) * 4); };
+  const auto count = [&](int64_t c) { return t.columns - c * lanes; };
+  const auto each = [&](auto&& fn) {
+    for (int64_t r = 0; r < t.rows; ++r)
+      for (int64_t c = 0; c < across; ++c) fn(r, c, static_cast<size_t>(r * across + c));
+  };
+  const auto old = [&](int64_t r, int64_t c) {
+    Node x = load_part(e, place(r, c), sums_elem, count(c), lanes);
+    return b.CreateSelect(t.keep, x, llvm::Constant::getNullValue(x->getType()));
+  };
   std::vector<Node> sums;
-  auto place = [&](int64_t r, int64_t c) { return e.at(acc, (r * acc_stride + c * s.lanes) * 4); };
-  for (int64_t r = 0; r < s.rows; ++r)
-    for (int64_t c = 0; c < across; ++c) {
-      Node old = e.load(place(r, c), Elem::f32, s.lanes);
-      sums.push_back(b.CreateSelect(keep, old, llvm::Constant::getNullValue(vector)));
-    }
+  each([&](int64_t r, int64_t c, size_t) { sums.push_back(sums_elem == Elem::f32 ? old(r, c) : zero); });
   llvm::BasicBlock* before = b.GetInsertBlock();
   llvm::Function* fn = before->getParent();
   auto* head = llvm::BasicBlock::Create(b.getContext(), "k", fn);
   auto* exit = llvm::BasicBlock::Create(b.getContext(), "k.end", fn);
+  Node end = e.at(t.a, t.k * 4);
   b.CreateBr(head);
   b.SetInsertPoint(head);
-  llvm::PHINode* i = b.CreatePHI(b.getInt64Ty(), 2);
-  i->addIncoming(e.i64(0), before);
+  const auto phi = [&](Node start) {
+    llvm::PHINode* p = b.CreatePHI(start->getType(), 2);
+    p->addIncoming(start, before);
+    return p;
+  };
+  llvm::PHINode* a = phi(t.a);
+  llvm::PHINode* line = phi(t.panel);
   std::vector<llvm::PHINode*> phis;
-  for (Node start : sums) {
-    phis.push_back(b.CreatePHI(vector, 2));
-    phis.back()->addIncoming(start, before);
-  }
-  sums.assign(phis.begin(), phis.end());
-  const int64_t unroll = k % 4 == 0 ? 4 : 1;
-  for (int64_t u = 0; u < unroll; ++u) {
-    Node at_k = b.CreateAdd(i, e.i64(u));
-    Node line = e.at(panel, b.CreateMul(at_k, e.i64(s.columns * 4)));
-    std::vector<Node> columns;
-    for (int64_t c = 0; c < across; ++c) columns.push_back(e.load(e.at(line, c * s.lanes * 4), Elem::f32, s.lanes));
-    Node a_k = e.at(a, b.CreateMul(at_k, e.i64(4)));
-    for (int64_t r = 0; r < s.rows; ++r) {
-      Node x = e.splat(e.load(e.at(a_k, r * a_stride * 4), Elem::f32, 1), s.lanes);
-      for (int64_t c = 0; c < across; ++c) {
-        Node& sum = sums[static_cast<size_t>(r * across + c)];
-        sum = b.CreateFAdd(b.CreateFMul(x, columns[static_cast<size_t>(c)]), sum);
-      }
+  for (Node& sum : sums) sum = phis.emplace_back(phi(sum));
+  std::vector<Node> columns;
+  for (int64_t c = 0; c < across; ++c) columns.push_back(e.load(e.at(line, c * lanes * 4), Elem::f32, lanes));
+  for (int64_t r = 0; r < t.rows; ++r) {
+    Node x = e.splat(e.load(e.at(a, r * t.a_stride * 4), Elem::f32, 1), lanes);
+    for (int64_t c = 0; c < across; ++c) {
+      Node& sum = sums[static_cast<size_t>(r * across + c)];
+      sum = b.CreateFAdd(b.CreateFMul(x, columns[static_cast<size_t>(c)]), sum);
     }
   }
-  Node next = b.CreateAdd(i, e.i64(unroll));
-  i->addIncoming(next, b.GetInsertBlock());
-  for (size_t p = 0; p < phis.size(); ++p) phis[p]->addIncoming(sums[p], b.GetInsertBlock());
-  b.CreateCondBr(b.CreateICmpULT(next, e.i64(k)), head, exit);
+  Node a_next = e.at(a, 4);
+  a->addIncoming(a_next, head);
+  line->addIncoming(e.at(line, t.panel_stride * 4), head);
+  for (size_t p = 0; p < phis.size(); ++p) phis[p]->addIncoming(sums[p], head);
+  b.CreateCondBr(b.CreateICmpNE(a_next, end), head, exit);
   b.SetInsertPoint(exit);
-  for (int64_t r = 0; r < s.rows; ++r)
-    for (int64_t c = 0; c < across; ++c) e.store(sums[static_cast<size_t>(r * across + c)], place(r, c), Elem::f32);
+  each([&](int64_t r, int64_t c, size_t i) {
+    Node out = sums[i];
+    if (sums_elem != Elem::f32) out = b.CreateAdd(b.CreateFPToSI(out, e.reg(sums_elem, lanes)), old(r, c));
+    store_part(e, out, place(r, c), sums_elem, count(c));
+  });
 }
 
 }  // namespace
 
-llvm::Function* dot_function(Unit& unit, int64_t n, const View& a_kind, const View& b_kind) {
-  llvm::Function*& fn = unit.dots[key(n, a_kind, b_kind)];
+llvm::Function* dot_function(Unit& unit, Elem sums, int64_t n, const View& a_kind, const View& b_kind) {
+  llvm::Function*& fn = unit.dots[key(sums, n, a_kind, b_kind)];
   if (fn) return fn;
   Elements e(unit.context());
   llvm::IRBuilder<>& b = e.b;
@@ -103,12 +132,12 @@ llvm::Function* dot_function(Unit& unit, int64_t n, const View& a_kind, const Vi
   b.SetInsertPoint(llvm::BasicBlock::Create(unit.context(), "entry", fn));
 
   const int64_t m = a_kind.shape[0], k = a_kind.shape[1];
-  const DotShape s = dot_shape(unit, m, n);
+  const DotShape s(unit.vector_bits);
   View a = a_kind, panels = b_kind;
   a.base = fn->getArg(1);
   panels.base = fn->getArg(2);
   Node to_a = fn->getArg(3);
-  Node to_b = e.at(to_a, dot_scratch(m, 0, k));
+  Node to_b = e.at(to_a, dot_scratch(unit, m, 0, k));
   int64_t a_stride = k;
   if (a.elem == Elem::f32 && a.stride[1] == 1) {
     to_a = a.base;
@@ -116,14 +145,30 @@ llvm::Function* dot_function(Unit& unit, int64_t n, const View& a_kind, const Vi
   } else {
     pack_rows(e, a, to_a);
   }
-  pack_panels(e, unit, panels, s.columns, to_b);
-  e.loop(n, s.columns, [&](Node j) {
-    Node panel = e.at(to_b, b.CreateMul(j, e.i64(k * 4)));
-    e.loop(m, s.rows, [&](Node i) {
-      Node acc = e.at(fn->getArg(0), b.CreateMul(b.CreateAdd(b.CreateMul(i, e.i64(n)), j), e.i64(4)));
-      register_tile(e, s, k, acc, n, e.at(to_a, b.CreateMul(i, e.i64(a_stride * 4))), a_stride, panel, fn->getArg(4));
-    });
-  });
+  pack_panels(e, s, panels, to_b);
+
+  const int64_t at_once = sums == Elem::f32 ? k : std::min(k, exact_terms(a.elem));
+  const auto tile = [&](Node i, Node j, int64_t rows, int64_t columns) {
+    Part t{};
+    t.rows = rows, t.columns = columns;
+    t.acc_stride = n, t.a_stride = a_stride, t.panel_stride = s.padded(columns);
+    t.acc = e.at(fn->getArg(0), b.CreateMul(b.CreateAdd(b.CreateMul(i, e.i64(n)), j), e.i64(4)));
+    Node first_a = e.at(to_a, b.CreateMul(i, e.i64(a_stride * 4)));
+    Node first_panel = e.at(to_b, b.CreateMul(j, e.i64(k * 4)));
+    for (int64_t done = 0; done < k; done += at_once) {
+      t.a = e.at(first_a, done * 4), t.panel = e.at(first_panel, done * t.panel_stride * 4);
+      t.k = std::min(at_once, k - done), t.keep = done == 0 ? static_cast<Node>(fn->getArg(4)) : b.getTrue();
+      register_tile(e, s.lanes, sums, t);
+    }
+  };
+  const auto panel = [&](Node j, int64_t columns) {
+    const int64_t whole = m / s.rows * s.rows;
+    if (whole > 0) e.loop(whole, s.rows, [&](Node i) { tile(i, j, s.rows, columns); });
+    if (m > whole) tile(e.i64(whole), j, m - whole, columns);
+  };
+  const int64_t whole = n / s.width * s.width;
+  if (whole > 0) e.loop(whole, s.width, [&](Node j) { panel(j, s.width); });
+  if (n > whole) panel(e.i64(whole), n - whole);
   b.CreateRetVoid();
   return fn;
 }
@@ -133,7 +178,7 @@ int64_t Emitter::dot_scratch_bytes() const {
   walk(task_.regions[0], [&](const Op& op) {
     if (op.code != OpCode::dot) return;
     const Shape& c = type(op.operand(0)).shape;
-    bytes = std::max(bytes, dot_scratch(c[0], c[1], type(op.operand(1)).shape[1]));
+    bytes = std::max(bytes, dot_scratch(unit_, c[0], c[1], type(op.operand(1)).shape[1]));
   });
   return bytes;
 }
@@ -149,10 +194,11 @@ void Emitter::dot(const Op& op) {
     return tile;
   };
   View a = operand(op.operand(1)), b_view = operand(op.operand(2));
-  auto real_elem = [](Elem e) { return e == Elem::f32 || e == Elem::bf16 || e == Elem::f16; };
+  const bool integers = a.elem == Elem::i8 || a.elem == Elem::u8;
   if (c.kind != TypeKind::accumulator || c.shape.rank != 2 || a.shape.rank != 2 || b_view.shape.rank != 2 ||
       a.shape[0] != c.shape[0] || b_view.shape[1] != c.shape[1] || a.shape[1] != b_view.shape[0] ||
-      a_type.shape.rank != 2 || !real_elem(a.elem) || !real_elem(b_view.elem))
+      a_type.shape.rank != 2 || a.elem != b_view.elem || c.elem != (integers ? Elem::i32 : Elem::f32) ||
+      !(integers || (is_float(a.elem) && a.elem != Elem::f64)))
     unsupported(op, "a dot of these operands");
   const std::string_view overwrite = op.attrs.text("overwrite");
   Node keep = nullptr;
@@ -162,7 +208,7 @@ void Emitter::dot(const Op& op) {
     keep = b.getInt1(overwrite == "never");
   else
     unsupported(op, "this value of `overwrite`");
-  llvm::Function* fn = dot_function(unit_, c.shape[1], a, b_view);
+  llvm::Function* fn = dot_function(unit_, c.elem, c.shape[1], a, b_view);
   b.CreateCall(fn, {tile_address(op.operand(0)), a.base, b_view.base,
                     at(field(offsetof(Context, arena), b.getPtrTy()), int64_t{0}), keep});
 }

@@ -26,9 +26,13 @@ int64_t Emitter::run(const std::string& name) {
 
 void Emitter::block(const Block& block) {
   scopes_.emplace_back();
-  for (const auto& op : block.ops) {
-    this->op(*op);
-    died(*op);
+  for (size_t i = 0; i < block.ops.size(); ++i) {
+    const Op& op = *block.ops[i];
+    if (read_in_place(block, i))
+      in_place_[op.result()] = op.operand(0);
+    else
+      this->op(op);
+    died(op);
   }
   flush_all();
 }

@@ -167,6 +167,7 @@ class Emitter : public Elements {
   void tile_op(const Op& op);
   void flush(Group group);
   void flush_all();
+  bool read_in_place(const Block& block, size_t at) const;
   bool pending(Value v, size_t& group) const;
   int64_t take(Value v);
   Node tile_address(Value v);
@@ -193,6 +194,7 @@ class Emitter : public Elements {
   std::unordered_map<Value, Node> scalars_;
   std::unordered_map<Value, Node> variables_;  // scalar variables
   std::unordered_map<Value, int64_t> tiles_;   // arena offsets of tiles, tile variables, accumulators
+  std::unordered_map<Value, Value> in_place_;  // values of variables that are read where the variable lies
   std::unordered_map<size_t, Node> fields_;
   std::vector<Group> groups_;
   std::vector<std::vector<Value>> scopes_;  // storage to free at the end of each open block
@@ -202,20 +204,9 @@ class Emitter : public Elements {
 };
 
 /// The function `void dot(acc, a, b, scratch, keep)` for operands of these kinds; made on first use.
-llvm::Function* dot_function(Unit& unit, int64_t n, const View& a, const View& b);
+llvm::Function* dot_function(Unit& unit, Elem sums, int64_t n, const View& a, const View& b);
 /// Bytes of scratch that it needs.
-int64_t dot_scratch(int64_t m, int64_t n, int64_t k);
-
-/// How the dot's register tile is cut for this host.
-struct DotShape {
-  int64_t rows, columns;  // of the register tile
-  unsigned lanes;         // of one vector
-};
-DotShape dot_shape(const Unit& unit, int64_t m, int64_t n);
-/// Converts `a` to f32 rows [m][k].
-void pack_rows(Elements& e, const View& a, Node to);
-/// Converts `b` [k, n] to f32 panels [n / columns][k][columns].
-void pack_panels(Elements& e, const Unit& unit, const View& b, int64_t columns, Node to);
+int64_t dot_scratch(const Unit& unit, int64_t m, int64_t n, int64_t k);
 
 }  // namespace cpu
 TLXJIT_NAMESPACE_END

@@ -17,14 +17,15 @@ bool Emitter::is_tile_op(const Op& op, const Module& module) {
     case OpCode::acc_write:
     case OpCode::buffer_store:
     case OpCode::reduce: return true;
-    case OpCode::var: return false;
+    case OpCode::var: return module.type(op.operand(0)).is_tile();
     default: return op.results.size() == 1 && module.type(op.result()).is_tile();
   }
 }
 
 Shape Emitter::domain(const Op& op) const {
   switch (op.code) {
-    case OpCode::reduce: return type(op.operand(0)).shape;
+    case OpCode::reduce:
+    case OpCode::var: return type(op.operand(0)).shape;
     case OpCode::set:
     case OpCode::acc_write: return type(op.operand(1)).shape;
     case OpCode::buffer_store: return type(op.operand(2)).shape;
@@ -77,6 +78,23 @@ void Emitter::flush_all() {
   dead_.clear();
 }
 
+/// Whether the op reads a tile variable for dots of its block alone, none of them after an assignment: they find the
+/// value where the variable lies, and no copy is made.
+bool Emitter::read_in_place(const Block& block, size_t at) const {
+  const Op& get = *block.ops[at];
+  if (get.code != OpCode::get || !type(get.result()).is_tile()) return false;
+  size_t left = unit_.users[get.result()].size();
+  for (size_t i = at + 1; i < block.ops.size() && left > 0; ++i) {
+    const Op& op = *block.ops[i];
+    if (op.code == OpCode::dot) {
+      left -= static_cast<size_t>(std::count(op.operands.begin(), op.operands.end(), get.result()));
+      continue;
+    }
+    if (!op.regions.empty() || (op.code == OpCode::set && op.operand(0) == get.operand(0))) return false;
+  }
+  return left == 0;
+}
+
 bool Emitter::stored(Value v, const Group& group) const {
   for (const Op* user : unit_.users[v])
     if (std::find(group.ops.begin(), group.ops.end(), user) == group.ops.end()) return true;
@@ -85,7 +103,8 @@ bool Emitter::stored(Value v, const Group& group) const {
 
 void Emitter::flush(Group group) {
   for (const Op* op : group.ops)
-    if (!op->results.empty() && (op->code == OpCode::reduce || stored(op->result(), group))) take(op->result());
+    if (!op->results.empty() && (op->code == OpCode::reduce || op->code == OpCode::var || stored(op->result(), group)))
+      take(op->result());
   emit_group(group);
 }
 
@@ -119,6 +138,7 @@ void Emitter::close_scope() {
 }
 
 Node Emitter::tile_address(Value v) {
+  if (auto variable = in_place_.find(v); variable != in_place_.end()) v = variable->second;
   auto found = tiles_.find(v);
   if (found == tiles_.end()) unsupported(task_, "a tile from outside the task");
   return at(field(offsetof(Context, arena), b.getPtrTy()), found->second);

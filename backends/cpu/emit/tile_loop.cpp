@@ -139,6 +139,7 @@ void Emitter::emit_element(const Op& op, Position& p) {
   Node out = nullptr;
   switch (op.code) {
     case OpCode::set: return sink(op.operand(1), tile_address(op.operand(0)));
+    case OpCode::var: return sink(op.operand(0), tile_address(op.result()));
     case OpCode::acc_write: return sink(op.operand(1), tile_address(op.operand(0)));
     case OpCode::buffer_store:
       if (type(op.operand(0)).elem != type(op.operand(2)).elem ||
@@ -167,7 +168,8 @@ void Emitter::emit_element(const Op& op, Position& p) {
     case OpCode::acc_read: {
       const int64_t width = type(op.operand(0)).shape[1];
       Node index = b.CreateAdd(b.CreateMul(p.row, i64(width)), b.CreateAdd(p.column, i64(op.attrs.integer("col"))));
-      out = load(element(tile_address(op.operand(0)), index, Elem::f32), Elem::f32, p.lanes);
+      const Elem elem = type(op.result()).elem;
+      out = load(element(tile_address(op.operand(0)), index, elem), elem, p.lanes);
       break;
     }
     case OpCode::constant: out = constant(op, type(op.result()).elem, p.lanes); break;
