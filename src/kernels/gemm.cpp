@@ -8,8 +8,9 @@ GemmConfig gemm_config(std::string_view target, Elem elem) {
   GemmConfig c;
   c.elem = elem;
   if (target.starts_with("sm_90")) return c;
-  // One consumer whose sums stay in the core's second-level cache.
-  c.bm = 64, c.bn = 128, c.bk = 128, c.stages = 2, c.replicas = 1, c.slab = 128;
+  // One consumer whose sums and slots stay in the core's second-level cache. A panel of 32 columns, bk deep, stays in
+  // the first, and what packing b costs is shared by bm rows.
+  c.bm = 128, c.bn = 128, c.bk = 256, c.stages = 2, c.replicas = 1, c.slab = 128;
   return c;
 }
 
