@@ -37,9 +37,9 @@ std::string provenance(const char* variable, const char* baked) {
 }  // namespace
 
 double Row::ratio() const {
-  const bool is_time = unit == "ms" || unit == "us" || unit == "ns" || unit == "s";
-  const double below = is_time ? ours : peer;
-  return below > 0 ? (is_time ? peer : ours) / below : 0;
+  const bool less_is_better = unit == "ms" || unit == "us" || unit == "ns" || unit == "s" || unit == "MB";
+  const double below = less_is_better ? ours : peer;
+  return below > 0 ? (less_is_better ? peer : ours) / below : 0;
 }
 
 std::string Report::json() const {

@@ -14,7 +14,7 @@ namespace tlxjit::bench {
 /// One case against one peer.
 struct Row {
   std::string name;  ///< `bf16 TN 8192x8192x8192`
-  std::string unit;  ///< `TFLOPS`; `ms` and other times are better when smaller
+  std::string unit;  ///< `TFLOPS`; `ms` and other times, and `MB`, are better when smaller
   double ours = 0;
   double peer = 0;
   std::string peer_name;  ///< library, version, kernel set
