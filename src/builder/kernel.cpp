@@ -20,6 +20,7 @@ Attrs named(std::string_view name) {
 Kernel::Kernel(std::string name) : state_(std::make_shared<BuilderState>(std::move(name))) {}
 Kernel::~Kernel() = default;
 // A moved-from Kernel stays one more handle of the same kernel: no call on it can fail for want of a state.
+// NOLINTNEXTLINE(performance-move-constructor-init)
 Kernel::Kernel(Kernel&& other) noexcept : state_(other.state_) {}
 Kernel& Kernel::operator=(Kernel&& other) noexcept {
   state_ = other.state_;
