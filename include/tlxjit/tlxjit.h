@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "tlxjit/builder/flag.h"
 #include "tlxjit/builder/kernel.h"
 #include "tlxjit/builder/tile.h"
 #include "tlxjit/core/error.h"

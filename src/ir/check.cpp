@@ -118,6 +118,9 @@ std::string check_op(const Module& module, const Op& op) {
     case Family::dot: return check_dot(module, op);
     case Family::sync:
     case Family::copy: return check_sync(module, op);
+    case Family::launch:
+    case Family::flag:
+    case Family::cluster: return check_launch(module, op);
     case Family::tmem: break;  // its names are taken, its ops come later
   }
   return "has no rules";

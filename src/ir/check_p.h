@@ -44,5 +44,6 @@ std::string check_ring(const Module& module, const Op& op);
 std::string check_local(const Module& module, const Op& op);
 std::string check_dot(const Module& module, const Op& op);
 std::string check_sync(const Module& module, const Op& op);
+std::string check_launch(const Module& module, const Op& op);
 
 TLXJIT_NAMESPACE_END

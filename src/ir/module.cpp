@@ -77,6 +77,9 @@ const char* to_string(Family family) {
     case Family::sync: return "synchronisation";
     case Family::copy: return "copy";
     case Family::workspace: return "workspace";
+    case Family::launch: return "launch";
+    case Family::flag: return "flag";
+    case Family::cluster: return "cluster";
     case Family::tmem: return "tensor memory";
   }
   return "";

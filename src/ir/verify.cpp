@@ -26,8 +26,9 @@ class Verifier {
     if (!tasks_) report_module("the kernel has no task");
     if (!has_grid_) report_module("the kernel has no grid: use persistent(), dynamic() or grid()");
     // Later rules take the earlier ones for granted.
-    if (faults_.empty() && module_.level == Level::portable)
-      verify_slots(module_, [this](const Op& op, std::string what) { report(op, std::move(what)); });
+    const auto report = [this](const Op& op, std::string what) { this->report(op, std::move(what)); };
+    if (faults_.empty()) verify_launch(module_, report);
+    if (faults_.empty() && module_.level == Level::portable) verify_slots(module_, report);
     return std::move(faults_);
   }
 
@@ -60,7 +61,7 @@ class Verifier {
     if (module_only && place != Place::module) return "stands outside tasks only";
     if (place == Place::module && !module_only) {
       bool scalar = row.scope == Scope::pure && op.code != OpCode::replica && op.code != OpCode::program_id &&
-                    op.code != OpCode::num_programs;
+                    op.code != OpCode::num_programs && op.code != OpCode::cluster_rank;
       for (Value v : op.results) scalar &= module_.type(v).is_scalar();
       const bool tensor_view = op.code == OpCode::select_axis || op.code == OpCode::window;
       if (!scalar && !tensor_view) return "stands in a task; code outside tasks forms scalars only";

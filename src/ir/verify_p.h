@@ -16,4 +16,8 @@ using Report = std::function<void(const Op&, std::string)>;
 /// filled and drained.
 void verify_slots(const Module& module, const Report& report);
 
+/// How a launch's programs run: flags are waited for in resident kernels only; what belongs to clusters stands in
+/// kernels that have them; a constant grid is whole clusters.
+void verify_launch(const Module& module, const Report& report);
+
 TLXJIT_NAMESPACE_END

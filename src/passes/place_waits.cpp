@@ -154,7 +154,14 @@ class Placer {
 
   /// Whether an op may wait for another task.
   static bool blocks(const Op& op) {
-    if (op.code == OpCode::wait_slot || op.code == OpCode::acquire || op.code == OpCode::wait) return true;
+    switch (op.code) {
+      case OpCode::wait_slot:
+      case OpCode::acquire:
+      case OpCode::wait:
+      case OpCode::flag_wait:
+      case OpCode::cluster_sync: return true;
+      default: break;
+    }
     for (const Block& region : op.regions)
       for (const auto& inner : region.ops)
         if (blocks(*inner)) return true;

@@ -16,6 +16,7 @@
 
 TLXJIT_NAMESPACE_BEGIN
 
+class Flag;
 class Task;
 
 /// A global-memory parameter, or a view of one. The innermost axis has stride 1, the others any stride that
@@ -32,6 +33,8 @@ class TLXJIT_API Tensor {
   /// Writes a tile at `offsets`. May be in flight until the instance ends.
   void store(std::initializer_list<Operand> offsets, const Tile& tile,
              std::source_location at = std::source_location::current()) const;
+  /// The element at `indices` as a flag (builder/flag.h); of a whole tensor, not of a view.
+  Flag flag(std::initializer_list<Operand> indices) const;
   int rank() const;
 
  private:
@@ -287,6 +290,18 @@ class TLXJIT_API Kernel {
   /// A fixed number of programs, for kernels that do not iterate tiles.
   void grid(Operand programs);
   Index program_id(std::source_location at = std::source_location::current());
+  Index num_programs(std::source_location at = std::source_location::current());
+
+  /// All programs of a launch are live at once, so that they may wait for one another by flags. A launch with more of
+  /// them than can be is refused: on the CPU, of more than 4096 instances.
+  void resident(std::source_location at = std::source_location::current());
+  /// Programs come in groups of so many, 1 to 16, that run together and reach into one another's shared memory. The
+  /// grid counts programs, and is a multiple of it.
+  void cluster(int programs, std::source_location at = std::source_location::current());
+  /// Which program of its cluster this is.
+  Index cluster_rank(std::source_location at = std::source_location::current());
+  /// Waits until every instance of every program of the cluster is here. Where one task calls it, every task does.
+  void cluster_sync(std::source_location at = std::source_location::current());
 
   TaskBuilder task(std::string_view name, std::source_location at = std::source_location::current());
   Range range(Operand high);

@@ -41,6 +41,9 @@ enum class Family : uint8_t {
   sync,
   copy,
   workspace,
+  launch,
+  flag,
+  cluster,
   tmem,
 };
 

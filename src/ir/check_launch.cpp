@@ -1,0 +1,65 @@
+// src/ir/check_launch.cpp — rules of flags, clusters and how a launch's programs run.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/ir/check_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+namespace {
+
+std::string check_flag(const Module& module, const Op& op) {
+  const Type& tensor = module.type(op.operands[0]);
+  const Op* def = module.def(op.operands[0]);
+  if (tensor.kind != TypeKind::tensor) return "works on a tensor, not on " + to_string(tensor);
+  if (!def || def->code != OpCode::tensor) return "works on a whole tensor, not on a view of one";
+  const Elem e = tensor.elem;
+  if (e != Elem::i32 && e != Elem::u32 && e != Elem::i64 && e != Elem::u64)
+    return "flags are i32, u32, i64 or u64, not " + std::string(to_string(e));
+  const auto indices = static_cast<size_t>(tensor.slots);
+  if (op.operands.size() != indices + 2) return "takes one index per axis of the tensor, and a value";
+  for (size_t i = 1; i <= indices; ++i)
+    if (module.type(op.operands[i]) != Type::scalar(Elem::i32)) return "indices are i32";
+  if (module.type(op.operands.back()) != Type::scalar(e)) return "the value is " + std::string(to_string(e));
+  if (op.code != OpCode::flag_wait) return {};
+  for (const char* pred : {"eq", "ne", "lt", "le", "gt", "ge"})
+    if (op.attrs.text("pred") == pred) return {};
+  return "pred is eq, ne, lt, le, gt or ge";
+}
+
+std::string check_remote(const Module& module, const Op& op) {
+  const bool store = op.code == OpCode::buffer_store_remote;
+  const Value barrier = op.operands[store ? 4 : 0], slot = op.operands[store ? 5 : 1];
+  if (module.type(barrier).kind != TypeKind::barrier)
+    return "works on a barrier, not on " + to_string(module.type(barrier));
+  for (Value v : {slot, op.operands[store ? 3 : 2]})
+    if (module.type(v) != Type::scalar(Elem::i32)) return "slot and rank are i32";
+  if (std::string what = check_index(module, slot, module.type(barrier).slots, "the barrier's slot"); !what.empty())
+    return what;
+  if (!store)
+    return op.attrs.text("per") == "instance" || op.attrs.text("per") == "warp" ? "" : "per is instance or warp";
+  const Type& buffer = module.type(op.operands[0]);
+  if (buffer.kind != TypeKind::buffer) return "works on a buffer, not on " + to_string(buffer);
+  if (module.type(op.operands[1]) != Type::scalar(Elem::i32)) return "the slot is i32";
+  const Type& tile = module.type(op.operands[2]);
+  if (tile != Type::tile(buffer.shape, buffer.elem)) return "writes " + to_string(tile) + " to " + to_string(buffer);
+  return check_index(module, op.operands[1], buffer.slots, "slot");
+}
+
+}  // namespace
+
+std::string check_launch(const Module& module, const Op& op) {
+  switch (op.code) {
+    case OpCode::cluster: {
+      const int64_t size = op.attrs.integer("size");
+      return size >= 1 && size <= 16 ? "" : "has 1 to 16 programs, not " + std::to_string(size);
+    }
+    case OpCode::cluster_rank: return module.type(op.results[0]) == Type::scalar(Elem::i32) ? "" : "gives i32";
+    case OpCode::flag_wait:
+    case OpCode::flag_set:
+    case OpCode::flag_add: return check_flag(module, op);
+    case OpCode::arrive_remote:
+    case OpCode::buffer_store_remote: return check_remote(module, op);
+    default: return {};
+  }
+}
+
+TLXJIT_NAMESPACE_END
