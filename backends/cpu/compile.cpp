@@ -2,20 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/cpu/compile_p.h"
 
-#include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
-#include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
-#include <llvm/ExecutionEngine/Orc/LLJIT.h>
-#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
-#include <llvm/TargetParser/Host.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/DCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
@@ -25,22 +22,19 @@
 #include <llvm/Transforms/Utils/Mem2Reg.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <mutex>
 
 #include "backends/cpu/emit/emitter_p.h"
 #include "backends/cpu/executor_p.h"
+#include "backends/cpu/host_p.h"
+#include "backends/cpu/instrument_p.h"
+#include "backends/cpu/link_p.h"
 #include "backends/cpu/llvm_guard_p.h"
 #include "tlxjit/ir/text.h"
 #include "tlxjit/ir/verify.h"
-
-// Conversions that the compiler's run-time library has for hosts without the instructions.
-extern "C" {
-float __extendhfsf2(_Float16);
-_Float16 __truncsfhf2(float);
-_Float16 __truncdfhf2(double);
-}
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
@@ -65,6 +59,7 @@ struct Diagnostics final : llvm::DiagnosticHandler {
 
 struct Compilation {
   std::string_view text;
+  const tlxjit_cpu_options& options;
   Program& program;
   tlxjit_cpu_failure& failure;
   tlxjit_cpu_status status = TLXJIT_CPU_OK;
@@ -74,12 +69,10 @@ struct Compilation {
   }
   void run();
   void build(const Module& module);
+  void stop_link(std::string message);
   bool size_stacks(const std::map<std::string, uint64_t>& frames);
   bool emit(const Module& module, llvm::Module& code, int vector_bits);
-  void link(llvm::orc::JITTargetMachineBuilder builder, std::unique_ptr<llvm::MemoryBuffer> object);
 };
-
-std::string task_name(size_t i) { return "task_" + std::to_string(i); }
 
 /// Code is written with its vectors and unrolling; what is left is what an emitter does badly: variables in memory,
 /// addresses formed again and again, and loop invariants. LLVM's O2 takes five times as long for the same speed.
@@ -104,13 +97,7 @@ void optimise(llvm::Module& code, llvm::TargetMachine& machine) {
   passes.addPass(llvm::DCEPass());
   for (llvm::Function& fn : code)
     if (!fn.isDeclaration()) passes.run(fn, functions);
-}
-
-int vector_bits(const llvm::orc::JITTargetMachineBuilder& builder) {
-  const std::string features = builder.getFeatures().getString();
-  if (!builder.getTargetTriple().isX86()) return 128;
-  if (features.find("+avx512f") != std::string::npos && features.find("+avx512vl") != std::string::npos) return 512;
-  return features.find("+avx2") != std::string::npos ? 256 : 128;
+  instrument(code, modules);
 }
 
 void Compilation::run() {
@@ -148,7 +135,9 @@ bool Compilation::emit(const Module& module, llvm::Module& code, int bits) {
       TaskCode task;
       task.op = unit->number.at(op.get());
       task.replicas = static_cast<int32_t>(replicas);
-      task.arena_bytes = static_cast<size_t>(Emitter(*unit, *op).run(task_name(program.tasks.size())));
+      const Arena arena = Emitter(*unit, *op).run(task_name(program.tasks.size()));
+      task.arena_bytes = static_cast<size_t>(arena.size());
+      task.arena_gaps = arena.gaps();
       program.tasks.push_back(task);
     } catch (const Unsupported& e) {
       stop(TLXJIT_CPU_UNSUPPORTED, "the CPU back end lacks " + e.what, e.op ? number(e.op) : number(op.get()));
@@ -160,14 +149,16 @@ bool Compilation::emit(const Module& module, llvm::Module& code, int bits) {
   }
   program.barrier_counts = unit->barrier_counts;
   program.shared_bytes = unit->shared_bytes;
+  program.shared_gaps = unit->shared_gaps;
   program.words = unit->words;
+  program.cluster = unit->cluster;
+  program.resident = unit->resident;
   return true;
 }
 
 void Compilation::build(const Module& module) {
-  auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
-  if (!builder) return stop(TLXJIT_CPU_COMPILER, llvm::toString(builder.takeError()));
-  builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  auto builder = host_machine(options.without_features ? options.without_features : "");
+  if (!builder) return stop(TLXJIT_CPU_UNSUPPORTED, llvm::toString(builder.takeError()));
   auto machine = builder->createTargetMachine();
   if (!machine) return stop(TLXJIT_CPU_COMPILER, llvm::toString(machine.takeError()));
 
@@ -178,7 +169,7 @@ void Compilation::build(const Module& module) {
   llvm::Module code("tlxjit", context);
   code.setTargetTriple((*machine)->getTargetTriple());
   code.setDataLayout((*machine)->createDataLayout());
-  if (!emit(module, code, vector_bits(*builder))) return;
+  if (!emit(module, code, vector_bits(**machine))) return;
 
   std::string fault;
   llvm::raw_string_ostream out(fault);
@@ -192,7 +183,9 @@ void Compilation::build(const Module& module) {
   passes.run(code);
   if (!diagnostics.empty()) return stop(TLXJIT_CPU_COMPILER, diagnostics);
   if (!size_stacks(frames)) return;
-  link(std::move(*builder), std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), false));
+  if (auto error =
+          link(std::move(*builder), std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), false), program))
+    stop_link(llvm::toString(std::move(error)));
 }
 
 /// A task calls at most one function of its own at a time, a dot.
@@ -216,46 +209,24 @@ bool Compilation::size_stacks(const std::map<std::string, uint64_t>& frames) {
   return true;
 }
 
-void Compilation::link(llvm::orc::JITTargetMachineBuilder builder, std::unique_ptr<llvm::MemoryBuffer> object) {
-  namespace orc = llvm::orc;
-  auto failed = [&](llvm::Error error) { stop(TLXJIT_CPU_COMPILER, llvm::toString(std::move(error))); };
-  // A plain linking layer: code has no unwind tables, no debugger hooks, and sees no symbol of the host.
-  auto layer = [](orc::ExecutionSession& session) -> llvm::Expected<std::unique_ptr<orc::ObjectLayer>> {
-    auto memory = llvm::jitlink::InProcessMemoryManager::Create();
-    if (!memory) return memory.takeError();
-    return std::make_unique<orc::ObjectLinkingLayer>(session, std::move(*memory));
-  };
-  auto jit = orc::LLJITBuilder()
-                 .setJITTargetMachineBuilder(std::move(builder))
-                 .setObjectLinkingLayerCreator(layer)
-                 .setPlatformSetUp(orc::setUpInactivePlatform)
-                 .setLinkProcessSymbolsByDefault(false)
-                 .create();
-  if (!jit) return failed(jit.takeError());
-  (*jit)->getExecutionSession().setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
-  orc::SymbolMap symbols;
-  auto add = [&](const char* name, auto* fn) {
-    symbols[(*jit)->mangleAndIntern(name)] = {orc::ExecutorAddr::fromPtr(fn),
-                                              llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
-  };
-  add("tlxjit_cpu_wait", &tlxjit_cpu_wait);
-  add("tlxjit_cpu_outside", &tlxjit_cpu_outside);
-  add("tlxjit_cpu_copy", &tlxjit_cpu_copy);
-  add("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(&std::memcpy));
-  add("memmove", static_cast<void* (*)(void*, const void*, size_t)>(&std::memmove));
-  add("memset", static_cast<void* (*)(void*, int, size_t)>(&std::memset));
-  add("__extendhfsf2", &__extendhfsf2);
-  add("__truncsfhf2", &__truncsfhf2);
-  add("__truncdfhf2", &__truncdfhf2);
-  if (auto error = (*jit)->getMainJITDylib().define(orc::absoluteSymbols(std::move(symbols))))
-    return failed(std::move(error));
-  if (auto error = (*jit)->addObjectFile(std::move(object))) return failed(std::move(error));
-  for (size_t i = 0; i < program.tasks.size(); ++i) {
-    auto address = (*jit)->lookup(task_name(i));
-    if (!address) return failed(address.takeError());
-    program.tasks[i].entry = address->toPtr<TaskFunction>();
-  }
-  program.code = std::shared_ptr<orc::LLJIT>(std::move(*jit));
+/// Whether the system lets this process run code that it has written.
+bool may_make_code(int& why) {
+  const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return true;  // that is another fault
+  const bool may = mprotect(page, bytes, PROT_READ | PROT_EXEC) == 0;
+  why = errno;
+  munmap(page, bytes);
+  return may;
+}
+
+void Compilation::stop_link(std::string message) {
+  int why = 0;
+  if (may_make_code(why)) return stop(TLXJIT_CPU_COMPILER, message);
+  stop(TLXJIT_CPU_POLICY,
+       std::string("this process may not make memory executable (mprotect PROT_EXEC: ") + std::strerror(why) +
+           "), so kernels cannot be compiled for the CPU; a policy forbids it: seccomp, SELinux (execmem), systemd's "
+           "MemoryDenyWriteExecute or prctl PR_SET_MDWE");
 }
 
 /// LLVM's own tables, once in a process. The guard stands inside call_once: a jump out of it would leave the flag
@@ -269,6 +240,7 @@ bool initialise(std::string& message) {
         [](void*) {
           llvm::InitializeNativeTarget();
           llvm::InitializeNativeTargetAsmPrinter();
+          llvm::InitializeNativeTargetAsmParser();
         },
         nullptr, *why);
   });
@@ -280,17 +252,13 @@ void run_compilation(void* data) { static_cast<Compilation*>(data)->run(); }
 
 }  // namespace
 
-tlxjit_cpu_status compile(std::string_view text, Program& program, tlxjit_cpu_failure& failure) {
-  Compilation compilation{text, program, failure};
+tlxjit_cpu_status compile(std::string_view text, const tlxjit_cpu_options& options, Program& program,
+                          tlxjit_cpu_failure& failure) {
+  Compilation compilation{text, options, program, failure};
   std::string message;
   if (!initialise(message) || !guarded(run_compilation, &compilation, message))
     compilation.stop(TLXJIT_CPU_COMPILER, "LLVM gave up: " + message);
   return compilation.status;
-}
-
-const char* cpu_name() {
-  static const auto* name = new std::string(llvm::sys::getHostCPUName());
-  return name->c_str();
 }
 
 }  // namespace cpu

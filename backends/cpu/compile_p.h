@@ -10,10 +10,8 @@ TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 
 /// Fills the program in, or the failure.
-tlxjit_cpu_status compile(std::string_view text, Program& program, tlxjit_cpu_failure& failure);
-
-/// The host CPU that code is made for; a string that lives for ever.
-const char* cpu_name();
+tlxjit_cpu_status compile(std::string_view text, const tlxjit_cpu_options& options, Program& program,
+                          tlxjit_cpu_failure& failure);
 
 }  // namespace cpu
 TLXJIT_NAMESPACE_END

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/fiber_p.h"
+#include "backends/cpu/sanitizers_p.h"
 #include "src/runtime/cpu_plugin_p.h"
 #include "tlxjit/core/export.h"
 
@@ -12,7 +14,7 @@ TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 
 /// One slot of a barrier. A phase is complete when no arrival and no byte is missing; it then re-arms.
-/// All fibers of a program run on one thread, so nothing here is atomic.
+/// All fibers that use it run on one thread at a time, so nothing here is atomic.
 struct Barrier {
   int32_t missing;  // arrivals, of the present phase
   int32_t count;    // arrivals of a phase
@@ -20,7 +22,9 @@ struct Barrier {
   int32_t phase;    // parity of the present, incomplete phase
   int32_t unused;
 
-  void settle() {
+  TLXJIT_UNSEEN_BY_TSAN void settle(int32_t arrivals, int64_t more_bytes) {
+    missing -= arrivals;
+    bytes += more_bytes;
     if (missing > 0 || bytes != 0) return;
     missing += count;
     phase ^= 1;
@@ -28,13 +32,32 @@ struct Barrier {
 };
 static_assert(sizeof(Barrier) == 24);
 
-/// Where a fiber waits.
+/// How an element of a tensor is compared with a value.
+struct FlagTest {
+  enum Bits : uint32_t { predicate = 7, wide = 8, is_signed = 16 };  // predicate: as in CmpPredicate
+  uint32_t bits = 0;
+
+  int64_t load(const void* flag) const;
+  bool holds(int64_t present, int64_t value) const;
+};
+
+/// Where a fiber waits: for a phase of a barrier, or for a flag.
 struct Waiting {
-  const Barrier* barrier = nullptr;  // null: it can go on
+  const Barrier* barrier = nullptr;
+  const void* flag = nullptr;
+  FlagTest test;
   int32_t parity = 0;
   int32_t slot = 0;
   uint32_t wait_op = 0;
-  uint32_t barrier_op = 0;
+  uint32_t object_op = 0;
+  int64_t element = 0;
+  int64_t value = 0;
+
+  /// Also true where nothing is waited for.
+  bool over() const {
+    if (barrier) return barrier->phase != parity;
+    return !flag || test.holds(test.load(flag), value);
+  }
 };
 
 /// An index that is not one of `count`: where a fiber ended early.
@@ -45,7 +68,8 @@ struct Outside {
   bool set = false;
 };
 
-/// One instance of a task while it runs. Compiled code reads the first part by offset.
+/// One instance of a task while it runs. Compiled code reads the first part by offset; only functions that are unseen
+/// by ThreadSanitizer write it, since fibers that ended read it without order.
 struct Context {
   const int32_t* dims = nullptr;
   const tlxjit_cpu_tensor* tensors = nullptr;
@@ -54,16 +78,18 @@ struct Context {
   uint8_t* shared = nullptr;
   Barrier* barriers = nullptr;
   uint8_t* arena = nullptr;
+  uint8_t* cluster_shared = nullptr;    // of rank 0; those of the other programs of the cluster follow
+  Barrier* cluster_barriers = nullptr;  // likewise
+  int32_t rank = 0;                     // of the program in its cluster
   int32_t program = 0;
   int32_t programs = 0;
 
   void (*entry)(Context*, int32_t replica) = nullptr;
-  void* fiber = nullptr;      // where to go on, while it stands
-  void* scheduler = nullptr;  // where to return to, while it runs
-  void* stack = nullptr;      // top of its stack
-  size_t stack_bytes = 0;     // of it
+  Fiber fiber;
   int32_t replica = 0;
   uint32_t task_op = 0;
+  const void* launch = nullptr;  // what ends after all of its fibers
+  Barrier* together = nullptr;   // of all instances of the cluster
   bool done = false;
   Waiting waiting;
   Outside outside;
@@ -91,6 +117,10 @@ struct BoxAt {
 extern "C" {
 void tlxjit_cpu_wait(Context* context, const Barrier* barrier, int32_t parity, int32_t slot, uint32_t wait_op,
                      uint32_t barrier_op);
+void tlxjit_cpu_flag_wait(Context* context, const void* flag, int64_t element, int64_t value, uint32_t test,
+                          uint32_t wait_op, uint32_t tensor_op);
+void tlxjit_cpu_cluster_sync(Context* context, uint32_t op);
+void tlxjit_cpu_settle(Barrier* barrier, int32_t arrivals, int64_t bytes);
 [[noreturn]] void tlxjit_cpu_outside(Context* context, int64_t index, int64_t count, uint32_t op);
 void tlxjit_cpu_copy(const Box* box, const BoxAt* at, const tlxjit_cpu_tensor* tensor, uint8_t* local);
 }

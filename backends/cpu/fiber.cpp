@@ -1,100 +1,95 @@
-// backends/cpu/fiber.cpp — fibers on pooled stacks with guard pages.
+// backends/cpu/fiber.cpp — fibers by Boost.Context; every switch tells the sanitizers.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/cpu/fiber_p.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <boost/context/detail/fcontext.hpp>
 #include <cstdlib>
-#include <new>
+
+#include "backends/cpu/sanitizers_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
-namespace {
 
 using boost::context::detail::jump_fcontext;
 using boost::context::detail::make_fcontext;
 using boost::context::detail::transfer_t;
 
-size_t page() {
-  const long bytes = sysconf(_SC_PAGESIZE);
-  return bytes > 0 ? static_cast<size_t>(bytes) : 4096;
-}
-
-void* bottom(void* top, size_t bytes) { return static_cast<char*>(top) - bytes - page(); }
-
-void body(transfer_t from) {
-  auto* context = static_cast<Context*>(from.data);
-  context->scheduler = from.fctx;
-  context->entry(context, context->replica);
-  context->done = true;
-  jump_fcontext(context->scheduler, nullptr);  // never comes back
-}
-
-}  // namespace
-
-StackPool::~StackPool() {
-  for (auto& [bytes, tops] : free_)
-    for (void* top : tops) munmap(bottom(top, bytes), bytes + page());
-}
-
-size_t StackPool::size_for(size_t frame_bytes) {
-  constexpr size_t least = size_t{256} << 10, most = size_t{64} << 20, spare = size_t{64} << 10;
-  if (frame_bytes > most - spare) return 0;
-  size_t bytes = least;
-  while (bytes < frame_bytes + spare) bytes *= 2;
-  return bytes;
-}
-
-void* StackPool::take(size_t bytes) {
-  {
-    std::lock_guard lock(mutex_);
-    std::vector<void*>& tops = free_[bytes];
-    if (!tops.empty()) {
-      void* top = tops.back();
-      tops.pop_back();
-      return top;
-    }
+// The fields are written on both sides of switches that order nothing for ThreadSanitizer.
+struct Fiber::Switch {
+  TLXJIT_UNSEEN_BY_TSAN static void body(transfer_t from) {
+    auto* fiber = static_cast<Fiber*>(from.data);
+    arrive(*fiber, nullptr);
+    fiber->scheduler_ = from.fctx;
+    fiber->fn_(fiber->data_);
+    fiber->end();
   }
-  const size_t all = bytes + page();
-  void* base = mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-  if (base == MAP_FAILED) throw std::bad_alloc();
-  if (mprotect(base, page(), PROT_NONE) != 0) {
-    munmap(base, all);
-    throw std::bad_alloc();
+
+  TLXJIT_UNSEEN_BY_TSAN static void arrive([[maybe_unused]] Fiber& fiber, [[maybe_unused]] void* fake_stack) {
+#if TLXJIT_ASAN
+    __sanitizer_finish_switch_fiber(fake_stack, &fiber.scheduler_bottom_, &fiber.scheduler_bytes_);
+#endif
   }
-  return static_cast<char*>(base) + all;
+
+  /// Inlined: ThreadSanitizer counts the calls of each fiber, and this one begins on one and would end on another.
+  [[gnu::always_inline]] TLXJIT_UNSEEN_BY_TSAN static void leave([[maybe_unused]] Fiber& fiber,
+                                                                 [[maybe_unused]] bool for_ever) {
+#if TLXJIT_ASAN
+    __sanitizer_start_switch_fiber(for_ever ? nullptr : &fiber.fake_stack_, fiber.scheduler_bottom_,
+                                   fiber.scheduler_bytes_);
+#endif
+#if TLXJIT_TSAN
+    __tsan_switch_to_fiber(fiber.scheduler_thread_, __tsan_switch_to_fiber_no_sync);
+#endif
+  }
+};
+
+TLXJIT_UNSEEN_BY_TSAN void Fiber::start(Function fn, void* data) {
+  forget();
+  char* bottom = static_cast<char*>(top_) - bytes_;
+  unpoison(bottom, bytes_);  // what an abandoned run left
+  forget_accesses(bottom, bytes_);
+#if TLXJIT_TSAN
+  thread_ = __tsan_create_fiber(0);
+#endif
+  fn_ = fn;
+  data_ = data;
+  self_ = make_fcontext(top_, bytes_, Switch::body);
 }
 
-void StackPool::give(void* top, size_t bytes) {
-  std::lock_guard lock(mutex_);
-  free_[bytes].push_back(top);
+TLXJIT_UNSEEN_BY_TSAN void Fiber::resume() {
+#if TLXJIT_ASAN
+  void* fake_stack = nullptr;
+  __sanitizer_start_switch_fiber(&fake_stack, static_cast<char*>(top_) - bytes_, bytes_);
+#endif
+#if TLXJIT_TSAN
+  scheduler_thread_ = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(thread_, __tsan_switch_to_fiber_no_sync);
+#endif
+  const transfer_t back = jump_fcontext(self_, this);
+#if TLXJIT_ASAN
+  __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
+#endif
+  self_ = back.fctx;
 }
 
-void start(Context& context) {
-  context.done = false;
-  context.waiting = {};
-  context.outside = {};
-  context.fiber = make_fcontext(context.stack, context.stack_bytes, body);
+TLXJIT_UNSEEN_BY_TSAN void Fiber::stand() {
+  Switch::leave(*this, false);
+  const transfer_t back = jump_fcontext(scheduler_, nullptr);
+  Switch::arrive(*this, fake_stack_);
+  scheduler_ = back.fctx;
 }
 
-void resume(Context& context) {
-  const transfer_t back = jump_fcontext(context.fiber, &context);
-  context.fiber = back.fctx;
-}
-
-extern "C" void tlxjit_cpu_wait(Context* context, const Barrier* barrier, int32_t parity, int32_t slot,
-                                uint32_t wait_op, uint32_t barrier_op) {
-  context->waiting = {barrier, parity, slot, wait_op, barrier_op};
-  const transfer_t back = jump_fcontext(context->scheduler, context);
-  context->scheduler = back.fctx;
-}
-
-extern "C" void tlxjit_cpu_outside(Context* context, int64_t index, int64_t count, uint32_t op) {
-  context->outside = {index, count, op, true};
-  jump_fcontext(context->scheduler, nullptr);
+TLXJIT_UNSEEN_BY_TSAN void Fiber::end() {
+  Switch::leave(*this, true);
+  jump_fcontext(scheduler_, nullptr);
   std::abort();  // it is never resumed
+}
+
+TLXJIT_UNSEEN_BY_TSAN void Fiber::forget() {
+#if TLXJIT_TSAN
+  if (thread_) __tsan_destroy_fiber(thread_);
+#endif
+  thread_ = nullptr;
 }
 
 }  // namespace cpu

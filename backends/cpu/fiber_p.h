@@ -1,38 +1,52 @@
-// backends/cpu/fiber_p.h — fibers on pooled stacks with guard pages.
+// backends/cpu/fiber_p.h — fibers: functions that stop in the middle and go on later, on any thread.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
 #include <cstddef>
-#include <map>
-#include <mutex>
-#include <vector>
 
-#include "backends/cpu/context_p.h"
+#include "tlxjit/core/export.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 
-/// Stacks, kept for reuse; below each lies a page that faults.
-class StackPool {
+/// A function on a stack of its own. The sanitizers are told of every switch.
+class Fiber {
  public:
-  ~StackPool();
-  /// The size, a power of two, of a stack for a task whose frames take `frame_bytes`: there is room for what
-  /// compiled code calls, and for signal handlers. 0: there is no stack so large.
-  static size_t size_for(size_t frame_bytes);
-  /// The top of a stack of a size that size_for gave; throws std::bad_alloc.
-  void* take(size_t bytes);
-  void give(void* top, size_t bytes);
+  using Function = void (*)(void* data);
+
+  /// The stack: its top and its size. Given before the first start.
+  void use_stack(void* top, size_t bytes) { top_ = top, bytes_ = bytes; }
+  void* stack() const { return top_; }
+  size_t stack_bytes() const { return bytes_; }
+
+  /// Makes it stand at the start of fn(data). An earlier, unfinished run is abandoned: no destructor runs.
+  void start(Function fn, void* data);
+  /// Called by its scheduler: runs it until it stands or ends. What it did comes before what the scheduler does
+  /// next, but for ThreadSanitizer only after `released` and `acquired`.
+  void resume();
+  /// Called by its function: back to the scheduler; returns when it is resumed.
+  void stand();
+  /// Called by its function: back to the scheduler, for ever.
+  [[noreturn]] void end();
+  /// Gives back what the sanitizers hold for it; it does not run.
+  void forget();
 
  private:
-  std::mutex mutex_;
-  std::map<size_t, std::vector<void*>> free_;  // by size
-};
+  struct Switch;
 
-/// Makes the context's fiber stand at the start of its task. An earlier, unfinished run is abandoned:
-/// compiled code holds nothing that needs a destructor.
-void start(Context& context);
-/// Runs the fiber until it waits or ends.
-void resume(Context& context);
+  void* top_ = nullptr;
+  size_t bytes_ = 0;
+  void* self_ = nullptr;       // where to go on, while it stands
+  void* scheduler_ = nullptr;  // where to return to, while it runs
+  Function fn_ = nullptr;
+  void* data_ = nullptr;
+  // What the sanitizers give to keep.
+  [[maybe_unused]] void* fake_stack_ = nullptr;
+  [[maybe_unused]] const void* scheduler_bottom_ = nullptr;
+  [[maybe_unused]] size_t scheduler_bytes_ = 0;
+  void* thread_ = nullptr;
+  [[maybe_unused]] void* scheduler_thread_ = nullptr;
+};
 
 }  // namespace cpu
 TLXJIT_NAMESPACE_END

@@ -6,12 +6,14 @@
 
 #include "backends/cpu/compile_p.h"
 #include "backends/cpu/executor_p.h"
+#include "backends/cpu/host_p.h"
 
 namespace {
 
 using namespace tlxjit;
 
-tlxjit_cpu_status compile(const char* text, size_t length, tlxjit_cpu_kernel** kernel, tlxjit_cpu_failure* failure) {
+tlxjit_cpu_status compile(const char* text, size_t length, const tlxjit_cpu_options* options,
+                          tlxjit_cpu_kernel** kernel, tlxjit_cpu_failure* failure) {
   *kernel = nullptr;
   failure->status = TLXJIT_CPU_OK;
   failure->op = UINT32_MAX;
@@ -19,7 +21,7 @@ tlxjit_cpu_status compile(const char* text, size_t length, tlxjit_cpu_kernel** k
   failure->blocked_count = 0;
   try {
     auto made = std::make_unique<tlxjit_cpu_kernel>();
-    const tlxjit_cpu_status status = cpu::compile({text, length}, made->program, *failure);
+    const tlxjit_cpu_status status = cpu::compile({text, length}, *options, made->program, *failure);
     if (status == TLXJIT_CPU_OK) *kernel = made.release();
     return status;
   } catch (const std::bad_alloc&) {
@@ -48,6 +50,7 @@ extern "C" __attribute__((visibility("default"))) const tlxjit_cpu_backend* tlxj
                                              TLXJIT_CPU_PLUGIN_VERSION,
                                              TLXJIT_SOURCE_HASH,
                                              cpu::cpu_name(),
+                                             cpu::cpu_features(),
                                              compile,
                                              destroy,
                                              launch};

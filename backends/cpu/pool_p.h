@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "backends/cpu/fiber_p.h"
+#include "backends/cpu/stack_pool_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {

@@ -9,7 +9,7 @@
  * shared and the plug-in may hold any LLVM. The plug-in exports one symbol, `tlxjit_backend_v1`, of type
  * `const struct tlxjit_cpu_backend*(void)`. */
 
-#define TLXJIT_CPU_PLUGIN_VERSION 1u
+#define TLXJIT_CPU_PLUGIN_VERSION 2u
 
 struct tlxjit_cpu_kernel; /* a compiled kernel, owned by the plug-in */
 
@@ -25,21 +25,25 @@ struct tlxjit_cpu_launch {
   const struct tlxjit_cpu_tensor* tensors;
   const uint64_t* scalars; /* bit patterns, low bytes used */
   int32_t* workspace;      /* `words` zeroed words, or null */
-  int32_t grid;            /* number of programs, ≥ 0 */
+  int32_t grid;            /* number of programs, ≥ 0, a multiple of the cluster */
   int32_t threads;         /* worker threads to use, ≥ 1 */
 };
 
-/* A fiber that waits when no fiber of its program can go on. Ops are numbered as in numbered_ops(). */
+/* A fiber that waits when nothing of its launch that it could wait for can go on. Ops are numbered as in
+ * numbered_ops(); which op `wait_op` is, `wait`, `flag.wait` or `cluster.sync`, says which fields there are. */
 struct tlxjit_cpu_blocked {
   int32_t program;
   uint32_t task_op; /* number of the `task` op */
   int32_t replica;
-  uint32_t wait_op;    /* number of the `wait` op it stands at */
-  uint32_t barrier_op; /* number of the `barrier` op */
-  int32_t slot;
-  int32_t phase;    /* the parity waited for */
-  int32_t arrivals; /* arrivals still missing in the present phase */
-  int64_t bytes;    /* bytes still missing */
+  uint32_t wait_op;   /* number of the op it stands at */
+  uint32_t object_op; /* number of the `barrier` op, or of the `tensor` op of a flag */
+  int32_t slot;       /* of the barrier */
+  int32_t phase;      /* the parity waited for */
+  int32_t arrivals;   /* arrivals still missing in the present phase, of a barrier or at `cluster.sync` */
+  int64_t bytes;      /* bytes still missing */
+  int64_t element;    /* of the tensor, counted as if its rows were packed */
+  int64_t value;      /* what the element is compared with */
+  int64_t present;    /* what it is */
 };
 
 enum tlxjit_cpu_status {
@@ -49,7 +53,9 @@ enum tlxjit_cpu_status {
   TLXJIT_CPU_COMPILER = 3,    /* LLVM refused */
   TLXJIT_CPU_DEADLOCK = 4,    /* `blocked` lists the fibers */
   TLXJIT_CPU_MEMORY = 5,
-  TLXJIT_CPU_OUTSIDE = 6, /* a slot, part or element that there is not; `op` names the op */
+  TLXJIT_CPU_OUTSIDE = 6,  /* a slot, part, element or rank that there is not; `op` names the op */
+  TLXJIT_CPU_TOO_MANY = 7, /* programs of a launch that must all be live */
+  TLXJIT_CPU_POLICY = 8,   /* the process may not make memory executable */
 };
 
 struct tlxjit_cpu_failure {
@@ -60,13 +66,19 @@ struct tlxjit_cpu_failure {
   uint32_t blocked_count; /* how many there were; at most 64 are listed */
 };
 
+/* How a kernel is compiled. */
+struct tlxjit_cpu_options {
+  const char* without_features; /* names of LLVM, separated by commas: not used though the host has them; or null */
+};
+
 struct tlxjit_cpu_backend {
-  uint32_t size;           /* of this struct */
-  uint32_t version;        /* TLXJIT_CPU_PLUGIN_VERSION */
-  const char* source_hash; /* of the sources under src/ir and backends/cpu, compared on load */
-  const char* cpu_name;    /* the host CPU that code is made for */
-  enum tlxjit_cpu_status (*compile)(const char* text, size_t length, struct tlxjit_cpu_kernel** kernel,
-                                    struct tlxjit_cpu_failure* failure);
+  uint32_t size;            /* of this struct */
+  uint32_t version;         /* TLXJIT_CPU_PLUGIN_VERSION */
+  const char* source_hash;  /* of the sources under src/ir and backends/cpu, compared on load */
+  const char* cpu_name;     /* the host CPU that code is made for; what it may use is said by */
+  const char* cpu_features; /* `+avx2,-avx512f,…`: all that LLVM knows of, as the system lets programs use it */
+  enum tlxjit_cpu_status (*compile)(const char* text, size_t length, const struct tlxjit_cpu_options* options,
+                                    struct tlxjit_cpu_kernel** kernel, struct tlxjit_cpu_failure* failure);
   void (*destroy)(struct tlxjit_cpu_kernel* kernel);
   enum tlxjit_cpu_status (*launch)(struct tlxjit_cpu_kernel* kernel, const struct tlxjit_cpu_launch* launch,
                                    struct tlxjit_cpu_failure* failure);

@@ -7,7 +7,7 @@ namespace cpu {
 
 Emitter::Emitter(Unit& unit, const Op& task) : Elements(unit.context()), unit_(unit), task_(task) {}
 
-int64_t Emitter::run(const std::string& name) {
+Arena Emitter::run(const std::string& name) {
   llvm::Type* args[] = {b.getPtrTy(), b.getInt32Ty()};
   fn_ = unit_.function(name, b.getVoidTy(), args, false);
   context_ = fn_->getArg(0);
@@ -21,7 +21,7 @@ int64_t Emitter::run(const std::string& name) {
   if (scratch > 0) arena_.take(scratch);  // at offset 0, for all dots
   block(task_.regions[0]);
   b.CreateRetVoid();
-  return arena_.size();
+  return std::move(arena_);
 }
 
 void Emitter::block(const Block& block) {
@@ -60,6 +60,12 @@ void Emitter::op(const Op& op) {
     case OpCode::buffer_put: return store(scalar(op.operand(3)), element_address(op), type(op.operand(0)).elem);
     case OpCode::workspace_add:
     case OpCode::workspace_set: return workspace(op);
+    case OpCode::flag_wait:
+    case OpCode::flag_set:
+    case OpCode::flag_add: return flag(op);
+    case OpCode::cluster_sync:
+    case OpCode::arrive_remote:
+    case OpCode::buffer_store_remote: return cluster_op(op);
     case OpCode::view:
     case OpCode::part:
     case OpCode::trans:

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "backends/cpu/context_p.h"
+#include "backends/cpu/lane_p.h"
 #include "src/ir/check_p.h"
 #include "tlxjit/ir/module.h"
 
@@ -39,12 +39,19 @@ struct Unit {
   std::unordered_map<Value, int64_t> buffer_offset;
   std::vector<int32_t> barrier_counts;
   size_t shared_bytes = 0;
+  std::vector<Gap> shared_gaps;  // watched by AddressSanitizer
   int32_t words = 0;
+  int32_t cluster = 1;  // programs of a cluster
+  bool resident = false;
   std::map<std::string, llvm::Function*> dots;
 
   Unit(const Module& module, llvm::Module& code);
   llvm::LLVMContext& context() const { return code.getContext(); }
   llvm::Function* function(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> args, bool local);
+
+ private:
+  void place_buffer(const Op& op);
+  void spread_buffers();
 };
 
 /// A view: where element (0, …) lies, and the strides in elements.
@@ -61,9 +68,11 @@ class Arena {
   int64_t take(int64_t bytes);
   void give(int64_t offset);
   int64_t size() const { return size_; }
+  const std::vector<Gap>& gaps() const { return gaps_; }
 
  private:
   std::map<int64_t, int64_t> used_;  // offset → bytes
+  std::vector<Gap> gaps_;            // watched by AddressSanitizer
   int64_t size_ = 0;
 };
 
@@ -105,11 +114,14 @@ class Elements {
   Node divide(Node a, Node b, bool is_signed, bool remainder);
 };
 
+/// LLVM's comparison for `pred` of the op table.
+llvm::CmpInst::Predicate predicate(std::string_view text, Elem elem, const Op& op);
+
 class Emitter : public Elements {
  public:
   Emitter(Unit& unit, const Op& task);
-  /// Emits the task; gives the bytes of arena that an instance needs.
-  int64_t run(const std::string& name);
+  /// Emits the task; gives the arena that an instance needs.
+  Arena run(const std::string& name);
 
  private:
   struct Group {  // elementwise ops over one shape, not yet emitted
@@ -143,6 +155,7 @@ class Emitter : public Elements {
 
   // memory.cpp
   Node bounded(Value index, int64_t n, const Op& op);
+  Node bounded(Node index, Node n, const Op& op);
   Node slot_address(Value buffer, Value slot, const Op& op);
   Node tensor_address(Value tensor);
   Node load_scalar(const Op& op);
@@ -155,7 +168,17 @@ class Emitter : public Elements {
   Node barrier_address(Value barrier, Value slot, const Op& op);
   void wait(const Op& op);
   void arrive(const Op& op);
+  int64_t arrivals(const Op& op) const;
   void settle(Node barrier, Node arrivals, Node bytes);
+
+  // flag.cpp
+  void flag(const Op& op);
+  Node flag_address(const Op& op, Node& element);
+
+  // cluster.cpp
+  void cluster_op(const Op& op);
+  Node remote_barrier(Value barrier, Value slot, Value rank, const Op& op);
+  Node remote_slot(Value buffer, Value slot, Value rank, const Op& op);
 
   // dot.cpp, dot_pack.cpp
   void dot(const Op& op);

@@ -8,9 +8,10 @@ TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 
 /// The index in 64 bits, after code that ends the launch at `op` where it is not one of n.
-Node Emitter::bounded(Value index, int64_t n, const Op& op) {
-  Node i = index64(index);
-  Node inside = b.CreateICmpULT(i, i64(n));
+Node Emitter::bounded(Value index, int64_t n, const Op& op) { return bounded(index64(index), i64(n), op); }
+
+Node Emitter::bounded(Node i, Node n, const Op& op) {
+  Node inside = b.CreateICmpULT(i, n);
   if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(inside); known && known->isOne()) return i;
   auto* outside = llvm::BasicBlock::Create(b.getContext(), "outside", fn_);
   auto* go_on = llvm::BasicBlock::Create(b.getContext(), "inside", fn_);
@@ -18,7 +19,7 @@ Node Emitter::bounded(Value index, int64_t n, const Op& op) {
   b.SetInsertPoint(outside);
   auto runtime = unit_.code.getOrInsertFunction("tlxjit_cpu_outside", b.getVoidTy(), b.getPtrTy(), b.getInt64Ty(),
                                                 b.getInt64Ty(), b.getInt32Ty());
-  auto* call = b.CreateCall(runtime, {context_, i, i64(n), b.getInt32(unit_.number.at(&op))});
+  auto* call = b.CreateCall(runtime, {context_, i, n, b.getInt32(unit_.number.at(&op))});
   call->addFnAttr(llvm::Attribute::NoReturn);
   call->addFnAttr(llvm::Attribute::Cold);
   b.CreateUnreachable();

@@ -34,8 +34,6 @@ Node Elements::add(Node x, Node y, Elem elem) {
   return is_float(elem) ? round(b.CreateFAdd(x, y), elem) : b.CreateAdd(x, y);
 }
 
-namespace {
-
 llvm::CmpInst::Predicate predicate(std::string_view text, Elem elem, const Op& op) {
   using P = llvm::CmpInst::Predicate;
   struct Row {
@@ -50,8 +48,6 @@ llvm::CmpInst::Predicate predicate(std::string_view text, Elem elem, const Op& o
     if (row.text == text) return is_float(elem) ? row.real : is_signed_int(elem) ? row.with_sign : row.without;
   throw Unsupported{&op, "this comparison"};
 }
-
-}  // namespace
 
 Node Elements::compute(const Op& op, llvm::ArrayRef<Node> in, Elem elem) {
   const bool real_type = is_float(elem), with_sign = is_signed_int(elem);
@@ -112,6 +108,7 @@ Node Emitter::scalar_op(const Op& op) {
     case OpCode::scalar: return param(op.result());
     case OpCode::program_id: return field(offsetof(Context, program), b.getInt32Ty());
     case OpCode::num_programs: return field(offsetof(Context, programs), b.getInt32Ty());
+    case OpCode::cluster_rank: return field(offsetof(Context, rank), b.getInt32Ty());
     case OpCode::replica: return replica_;
     case OpCode::get: return b.CreateLoad(reg(elem, 1), variables_.at(op.operand(0)));
     case OpCode::cast: return cast(scalar(op.operand(0)), type(op.operand(0)).elem, elem);

@@ -95,14 +95,17 @@ void Elements::loop(int64_t n, int64_t step, const std::function<void(Node)>& bo
 
 int64_t Arena::take(int64_t bytes) {
   constexpr int64_t line = 64;
-  bytes = (bytes + line - 1) / line * line;
-  int64_t at = 0;
-  for (const auto& [offset, size] : used_) {
-    if (at + bytes <= offset) break;
-    at = offset + size;
-  }
-  used_[at] = bytes;
-  size_ = std::max(size_, at + bytes);
+  const int64_t all = (bytes + red_zone + line - 1) / line * line;
+  // What AddressSanitizer watches stays where it is: space is not used again.
+  int64_t at = asan ? size_ : 0;
+  if (!asan)
+    for (const auto& [offset, size] : used_) {
+      if (at + all <= offset) break;
+      at = offset + size;
+    }
+  used_[at] = all;
+  size_ = std::max(size_, at + all);
+  if (asan) gaps_.push_back({static_cast<size_t>(at + bytes), static_cast<size_t>(at + all)});
   return at;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cpu/emit/emitter_p.h"
+#include "backends/cpu/instrument_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
@@ -71,6 +72,8 @@ class Uses {
   std::vector<Frame> frames_;
 };
 
+int64_t buffer_bytes(const Type& type) { return type.slots * type.shape.elements() * bytes(type.elem); }
+
 }  // namespace
 
 Unit::Unit(const Module& m, llvm::Module& c) : module(m), code(c) {
@@ -79,7 +82,6 @@ Unit::Unit(const Module& m, llvm::Module& c) : module(m), code(c) {
   Uses(*this).visit(module.body, nullptr);
 
   uint32_t dims = 0, scalars = 0, tensors = 0;
-  int64_t shared = 0;
   for (const auto& op : module.body.ops) {
     const Value v = op->results.empty() ? no_value : op->result();
     switch (op->code) {
@@ -96,21 +98,47 @@ Unit::Unit(const Module& m, llvm::Module& c) : module(m), code(c) {
         barrier_counts.insert(barrier_counts.end(), static_cast<size_t>(type.slots), static_cast<int32_t>(count));
         break;
       }
-      case OpCode::buffer: {
-        const Type& type = module.type(v);
-        if (type.kind != TypeKind::buffer || type.slots < 1 || !type.shape.valid() || bytes(type.elem) == 0)
-          throw Unsupported{op.get(), "this buffer"};
-        const int64_t size = type.slots * type.shape.elements() * bytes(type.elem);
-        const int64_t at = op->attrs.integer("offset", (shared + 127) / 128 * 128);
-        if (at < 0) throw Unsupported{op.get(), "a buffer at a negative offset"};
-        buffer_offset[v] = at;
-        shared = std::max(shared, at + size);
-        break;
-      }
+      case OpCode::cluster: cluster = static_cast<int32_t>(op->attrs.integer("size", 1)); break;
+      case OpCode::resident: resident = true; break;
+      case OpCode::buffer: place_buffer(*op); break;
       default: break;
     }
   }
-  shared_bytes = static_cast<size_t>(std::max(shared, module.attrs.integer("shared_bytes")));
+  shared_bytes = std::max(shared_bytes, static_cast<size_t>(module.attrs.integer("shared_bytes")));
+  if (asan) spread_buffers();
+}
+
+void Unit::place_buffer(const Op& op) {
+  const Type& type = module.type(op.result());
+  if (type.kind != TypeKind::buffer || type.slots < 1 || !type.shape.valid() || bytes(type.elem) == 0)
+    throw Unsupported{&op, "this buffer"};
+  const int64_t at = op.attrs.integer("offset", static_cast<int64_t>((shared_bytes + 127) / 128 * 128));
+  if (at < 0) throw Unsupported{&op, "a buffer at a negative offset"};
+  buffer_offset[op.result()] = at;
+  shared_bytes = std::max(shared_bytes, static_cast<size_t>(at + buffer_bytes(type)));
+}
+
+/// Moves the buffers apart, with a red zone behind each; those that overlap stay as they lie to each other.
+void Unit::spread_buffers() {
+  struct Place {
+    int64_t begin, end;
+    Value buffer;
+  };
+  std::vector<Place> places;
+  for (const auto& [buffer, at] : buffer_offset) places.push_back({at, at + buffer_bytes(module.type(buffer)), buffer});
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.begin < b.begin; });
+  int64_t moved = 0, end = 0;  // end: of the buffers so far, where they stood
+  auto gap = [&] {
+    const int64_t next = (end + moved + red_zone + 1023) / 1024 * 1024;
+    shared_gaps.push_back({static_cast<size_t>(end + moved), static_cast<size_t>(next)});
+    return next;
+  };
+  for (const Place& place : places) {
+    if (place.begin >= end && end > 0) moved = gap() - place.begin;
+    buffer_offset[place.buffer] = place.begin + moved;
+    end = std::max(end, place.end);
+  }
+  if (end > 0) shared_bytes = static_cast<size_t>(gap());
 }
 
 llvm::Function* Unit::function(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> args,
@@ -118,6 +146,7 @@ llvm::Function* Unit::function(const std::string& name, llvm::Type* result, llvm
   auto linkage = local ? llvm::Function::InternalLinkage : llvm::Function::ExternalLinkage;
   auto* fn = llvm::Function::Create(llvm::FunctionType::get(result, args, false), linkage, name, code);
   fn->addFnAttr(llvm::Attribute::NoUnwind);
+  mark_for_sanitizer(*fn);
   fn->addFnAttr("warn-stack-size", "0");  // LLVM tells every frame's size
   // Vectors are written with their width on purpose: let the widest registers be used.
   fn->addFnAttr("prefer-vector-width", std::to_string(vector_bits));

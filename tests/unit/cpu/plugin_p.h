@@ -102,7 +102,10 @@ struct Launch {
 
 class Kernel {
  public:
-  explicit Kernel(const std::string& text) { status = backend().compile(text.data(), text.size(), &kernel_, &failure); }
+  explicit Kernel(const std::string& text, const char* without_features = nullptr) {
+    const tlxjit_cpu_options options{without_features};
+    status = backend().compile(text.data(), text.size(), &options, &kernel_, &failure);
+  }
   ~Kernel() {
     if (kernel_) backend().destroy(kernel_);
   }

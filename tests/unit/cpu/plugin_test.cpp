@@ -41,6 +41,22 @@ TEST(Plugin, TableDescribesItself) {
   EXPECT_FALSE(std::string(b.cpu_name).empty());
 }
 
+// The list counts, not what a CPU of that name has: a hypervisor or the system may keep features from programs.
+TEST(Plugin, BL_246_FeaturesAreThoseThatTheSystemGives) {
+  const std::string features = std::string(",") + backend().cpu_features + ",";
+  std::istringstream lines(read("/proc/cpuinfo"));
+  std::string line, flags;
+  while (flags.empty() && std::getline(lines, line))
+    if (line.rfind("flags", 0) == 0) flags = line + " ";
+  ASSERT_FALSE(flags.empty());
+  for (const auto& [name, flag] :
+       {std::pair("avx", "avx"), std::pair("avx2", "avx2"), std::pair("fma", "fma"), std::pair("f16c", "f16c"),
+        std::pair("avx512f", "avx512f"), std::pair("avx512vl", "avx512vl"), std::pair("amx-tile", "amx_tile")}) {
+    const bool given = flags.find(std::string(" ") + flag + " ") != std::string::npos;
+    EXPECT_NE(features.find((given ? ",+" : ",-") + std::string(name) + ","), std::string::npos) << name;
+  }
+}
+
 // LLVM inside must not meet an LLVM of the host.
 TEST(Plugin, ExportsOneSymbol) {
   const std::string file = read(TLXJIT_CPU_PLUGIN);

@@ -195,12 +195,12 @@ TEST(Sync, DeadlockNamesEveryTask) {
     const tlxjit_cpu_blocked& p = f.blocked[0];
     const tlxjit_cpu_blocked& c = f.blocked[1];
     EXPECT_EQ(ops[p.task_op]->attrs.text("name"), "producer");
-    EXPECT_EQ(ops[p.barrier_op]->attrs.text("name"), "empty");
+    EXPECT_EQ(ops[p.object_op]->attrs.text("name"), "empty");
     EXPECT_EQ(ops[p.wait_op]->code, tlxjit::OpCode::wait);
     EXPECT_EQ(p.slot, 0);
     EXPECT_EQ(p.arrivals, 1);
     EXPECT_EQ(ops[c.task_op]->attrs.text("name"), "consumer");
-    EXPECT_EQ(ops[c.barrier_op]->attrs.text("name"), "full");
+    EXPECT_EQ(ops[c.object_op]->attrs.text("name"), "full");
     EXPECT_EQ(ops[c.wait_op]->code, tlxjit::OpCode::wait);
     EXPECT_NE(c.wait_op, p.wait_op);
     EXPECT_EQ(c.slot, 1);

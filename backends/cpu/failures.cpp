@@ -1,0 +1,64 @@
+// backends/cpu/failures.cpp — how a launch failed, told by its threads.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/cpu/failures_p.h"
+
+#include <cstdio>
+#include <iterator>
+
+#include "backends/cpu/executor_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace cpu {
+
+TLXJIT_UNSEEN_BY_TSAN void Failures::deadlock(const Lane& lane) {
+  std::lock_guard lock(mutex_);
+  if (failed_ && failure_.status != TLXJIT_CPU_DEADLOCK) return;
+  if (!failed_) fail(failure_, TLXJIT_CPU_DEADLOCK, "every task that is left waits");
+  failed_ = true;
+  for (const Context& context : lane.contexts) {
+    if (context.done) continue;
+    const uint32_t n = failure_.blocked_count++;
+    if (n >= std::size(failure_.blocked)) continue;
+    const Waiting& w = context.waiting;
+    tlxjit_cpu_blocked& blocked = failure_.blocked[n];
+    blocked = {};
+    blocked.program = context.program;
+    blocked.task_op = context.task_op;
+    blocked.replica = context.replica;
+    blocked.wait_op = w.wait_op;
+    blocked.object_op = w.object_op;
+    if (w.barrier) {
+      blocked.slot = w.slot;
+      blocked.phase = w.parity;
+      blocked.arrivals = w.barrier->missing;
+      blocked.bytes = w.barrier->bytes;
+    } else {
+      blocked.element = w.element;
+      blocked.value = w.value;
+      blocked.present = w.test.load(w.flag);
+    }
+  }
+}
+
+TLXJIT_UNSEEN_BY_TSAN void Failures::outside(const Lane& lane) {
+  const Outside* at = nullptr;
+  for (const Context& context : lane.contexts)
+    if (context.outside.set) at = &context.outside;
+  std::lock_guard lock(mutex_);
+  if (failed_) return;
+  failed_ = true;
+  char text[96];
+  std::snprintf(text, sizeof text, "index %lld is outside the %lld that there are", static_cast<long long>(at->index),
+                static_cast<long long>(at->count));
+  fail(failure_, TLXJIT_CPU_OUTSIDE, text, at->op);
+}
+
+void Failures::memory() {
+  std::lock_guard lock(mutex_);
+  if (failed_) return;
+  failed_ = true;
+  fail(failure_, TLXJIT_CPU_MEMORY, "no memory for a program's shared memory, tiles or stacks");
+}
+
+}  // namespace cpu
+TLXJIT_NAMESPACE_END

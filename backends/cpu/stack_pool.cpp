@@ -1,0 +1,65 @@
+// backends/cpu/stack_pool.cpp — stacks with guard pages, kept for reuse.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/cpu/stack_pool_p.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <new>
+
+#include "backends/cpu/sanitizers_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace cpu {
+namespace {
+
+size_t page() {
+  const long bytes = sysconf(_SC_PAGESIZE);
+  return bytes > 0 ? static_cast<size_t>(bytes) : 4096;
+}
+
+void* bottom(void* top, size_t bytes) { return static_cast<char*>(top) - bytes - page(); }
+
+}  // namespace
+
+StackPool::~StackPool() {
+  for (auto& [bytes, tops] : free_)
+    for (void* top : tops) munmap(bottom(top, bytes), bytes + page());
+}
+
+size_t StackPool::size_for(size_t frame_bytes) {
+  constexpr size_t kib = 1024, most = 64 * kib * kib;
+  constexpr size_t least = (asan || tsan ? 1024 : 256) * kib, spare = (asan || tsan ? 512 : 64) * kib;
+  if (frame_bytes > most - spare) return 0;
+  size_t bytes = least;
+  while (bytes < frame_bytes + spare) bytes *= 2;
+  return bytes;
+}
+
+void* StackPool::take(size_t bytes) {
+  {
+    std::lock_guard lock(mutex_);
+    std::vector<void*>& tops = free_[bytes];
+    if (!tops.empty()) {
+      void* top = tops.back();
+      tops.pop_back();
+      return top;
+    }
+  }
+  const size_t all = bytes + page();
+  void* base = mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (base == MAP_FAILED) throw std::bad_alloc();
+  if (mprotect(base, page(), PROT_NONE) != 0) {
+    munmap(base, all);
+    throw std::bad_alloc();
+  }
+  return static_cast<char*>(base) + all;
+}
+
+void StackPool::give(void* top, size_t bytes) {
+  std::lock_guard lock(mutex_);
+  free_[bytes].push_back(top);
+}
+
+}  // namespace cpu
+TLXJIT_NAMESPACE_END

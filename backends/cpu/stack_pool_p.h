@@ -1,0 +1,32 @@
+// backends/cpu/stack_pool_p.h — stacks with guard pages, kept for reuse.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "tlxjit/core/export.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace cpu {
+
+/// Stacks, kept for reuse; below each lies a page that faults.
+class StackPool {
+ public:
+  ~StackPool();
+  /// The size, a power of two, of a stack for a task whose frames take `frame_bytes`: there is room for what
+  /// compiled code calls, and for signal handlers. 0: there is no stack so large.
+  static size_t size_for(size_t frame_bytes);
+  /// The top of a stack of a size that size_for gave; throws std::bad_alloc.
+  void* take(size_t bytes);
+  void give(void* top, size_t bytes);
+
+ private:
+  std::mutex mutex_;
+  std::map<size_t, std::vector<void*>> free_;  // by size
+};
+
+}  // namespace cpu
+TLXJIT_NAMESPACE_END
