@@ -45,6 +45,7 @@ const char* to_string(ErrorCode code) {
     case ErrorCode::driver_failed: return "driver_failed";
     case ErrorCode::deadlock: return "deadlock";
     case ErrorCode::internal_error: return "internal_error";
+    case ErrorCode::timed_out: return "timed_out";
   }
   return "unknown";
 }

@@ -134,6 +134,12 @@ Result<void> CallPlan::check_expressions(std::span<const Argument*> given, int64
     return error;
   }
   frame.grid = static_cast<int32_t>(std::max<int64_t>(grid.value, 0));
+  if (cluster_ && frame.grid % cluster_->attrs.integer("size") != 0) {
+    Error error = bad("`" + module_->name + "`: the grid of " + std::to_string(frame.grid) +
+                      " programs is no multiple of the cluster of " + std::to_string(cluster_->attrs.integer("size")));
+    error.log = "cluster: " + to_string(module_->location(*cluster_));
+    return error;
+  }
   return {};
 }
 

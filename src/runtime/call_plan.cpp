@@ -106,6 +106,8 @@ Result<CallPlan> CallPlan::make(const Module& module, const Abi& abi) {
     if (!place) return place.error();
     plan.grid_ = *place;
   }
+  for (const auto& op : module.body.ops)
+    if (op->code == OpCode::cluster) plan.cluster_ = op.get();
   plan.signature_ = module.name + "(";
   for (size_t i = 0; i < plan.parameters_.size(); ++i) plan.signature_ += (i ? ", " : "") + plan.parameters_[i].text();
   plan.signature_ += ")";

@@ -66,6 +66,7 @@ class CallPlan {
   const Module* module_ = nullptr;
   HostProgram program_;
   int grid_ = -1;  // its place; -1: one program
+  const Op* cluster_ = nullptr;
   std::vector<TensorPlan> tensors_;
   std::vector<DimPlan> dims_;
   std::vector<Parameter> parameters_;

@@ -1,7 +1,5 @@
 // src/runtime/cpu_backend.cpp — the CPU as a device: the plug-in behind the device interface.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <sched.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -13,18 +11,13 @@
 #include "src/runtime/guard_p.h"
 #include "src/runtime/plugin_loader_p.h"
 #include "src/runtime/registry_p.h"
+#include "src/runtime/usable_cpus_p.h"
 #include "tlxjit/ir/text.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
 
 namespace {
-
-int usable_cpus() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::max(CPU_COUNT(&set), 1);
-}
 
 /// Workspaces of a kernel: one per launch in flight, zero whenever none uses it.
 class Workspaces {
@@ -95,7 +88,8 @@ class CpuKernel final : public LoadedKernel {
 
 class CpuDevice final : public DeviceBackend {
  public:
-  CpuDevice(const tlxjit_cpu_backend& plugin, int threads) : plugin_(plugin) {
+  CpuDevice(const tlxjit_cpu_backend& plugin, int threads, std::string without_features)
+      : plugin_(plugin), without_features_(std::move(without_features)) {
     const std::string count = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
     facts_ = {"cpu", "cpu", std::string(plugin.cpu_name) + ", " + count, threads, true};
   }
@@ -110,7 +104,8 @@ class CpuDevice final : public DeviceBackend {
     compiled.emit_ms = watch.lap();
     tlxjit_cpu_kernel* kernel = nullptr;
     auto failure = std::make_unique<tlxjit_cpu_failure>();
-    const tlxjit_cpu_status status = plugin_.compile(text.data(), text.size(), &kernel, failure.get());
+    const tlxjit_cpu_options options{without_features_.c_str()};
+    const tlxjit_cpu_status status = plugin_.compile(text.data(), text.size(), &options, &kernel, failure.get());
     compiled.compile_ms = watch.lap();
     if (status != TLXJIT_CPU_OK) return cpu_error(input.module, *failure, Stage::compile);
     compiled.kernel = std::make_unique<CpuKernel>(plugin_, kernel, input, facts_.sms);
@@ -142,12 +137,15 @@ class CpuDevice final : public DeviceBackend {
     return {};
   }
   const tlxjit_cpu_backend& plugin_;  // never unloaded
+  const std::string without_features_;
 };
 
 class CpuLibrary final : public BackendLibrary {
  public:
-  CpuLibrary(std::string plugin, int threads)
-      : path_(std::move(plugin)), threads_(threads > 0 ? threads : usable_cpus()) {}
+  explicit CpuLibrary(const EngineOptions& options)
+      : path_(options.cpu_plugin),
+        without_features_(options.cpu_without_features),
+        threads_(options.cpu_threads > 0 ? options.cpu_threads : usable_cpus()) {}
 
   Result<std::vector<std::string>> list() override {
     auto plugin = load();
@@ -158,7 +156,7 @@ class CpuLibrary final : public BackendLibrary {
     if (name != "cpu") return std::shared_ptr<DeviceBackend>();
     auto plugin = load();
     if (!plugin) return plugin.error();
-    return std::shared_ptr<DeviceBackend>(std::make_shared<CpuDevice>(**plugin, threads_));
+    return std::shared_ptr<DeviceBackend>(std::make_shared<CpuDevice>(**plugin, threads_, without_features_));
   }
   std::string_view names() const override { return "cpu"; }
 
@@ -171,7 +169,7 @@ class CpuLibrary final : public BackendLibrary {
     return plugin;
   }
 
-  const std::string path_;
+  const std::string path_, without_features_;
   const int threads_;
   std::mutex mutex_;
   const tlxjit_cpu_backend* plugin_ = nullptr;
@@ -179,8 +177,8 @@ class CpuLibrary final : public BackendLibrary {
 
 }  // namespace
 
-std::unique_ptr<BackendLibrary> cpu_library(std::string plugin, int threads) {
-  return std::make_unique<CpuLibrary>(std::move(plugin), threads);
+std::unique_ptr<BackendLibrary> cpu_library(const EngineOptions& options) {
+  return std::make_unique<CpuLibrary>(options);
 }
 
 }  // namespace runtime

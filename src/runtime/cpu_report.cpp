@@ -26,11 +26,19 @@ std::string name_of(const Op* op, const char* otherwise) {
 std::string line_of(const Module& module, const std::vector<const Op*>& ops, const tlxjit_cpu_blocked& b) {
   const Op* wait = op_at(ops, b.wait_op);
   std::string line = "program " + std::to_string(b.program) + ": " + name_of(op_at(ops, b.task_op), "a task") +
-                     " (replica " + std::to_string(b.replica) + ") waits for phase " + std::to_string(b.phase) +
-                     " of `" + name_of(op_at(ops, b.barrier_op), "a barrier") + "`, slot " + std::to_string(b.slot) +
-                     ": " + count(b.arrivals, "arrival");
-  if (b.bytes != 0) line += " and " + count(b.bytes, "byte");
-  line += " missing";
+                     " (replica " + std::to_string(b.replica) + ") waits ";
+  if (wait && wait->code == OpCode::flag_wait) {
+    line += "until element " + std::to_string(b.element) + " of `" + name_of(op_at(ops, b.object_op), "a tensor") +
+            "` is " + std::string(wait->attrs.text("pred")) + " " + std::to_string(b.value) + ": it is " +
+            std::to_string(b.present);
+  } else if (wait && wait->code == OpCode::cluster_sync) {
+    line += "for the cluster: " + count(b.arrivals, "instance") + " missing";
+  } else {
+    line += "for phase " + std::to_string(b.phase) + " of `" + name_of(op_at(ops, b.object_op), "a barrier") +
+            "`, slot " + std::to_string(b.slot) + ": " + count(b.arrivals, "arrival");
+    if (b.bytes != 0) line += " and " + count(b.bytes, "byte");
+    line += " missing";
+  }
   if (wait) line += "; " + to_string(module.location(*wait));
   return line;
 }
@@ -67,6 +75,12 @@ Error cpu_error(const Module& module, const tlxjit_cpu_failure& failure, Stage s
   } else if (failure.status == TLXJIT_CPU_MEMORY) {
     error.kind = ErrorKind::environment;
     error.code = ErrorCode::out_of_resources;
+  } else if (failure.status == TLXJIT_CPU_TOO_MANY) {
+    error.kind = ErrorKind::user;
+    error.code = ErrorCode::out_of_resources;
+  } else if (failure.status == TLXJIT_CPU_POLICY) {
+    error.kind = ErrorKind::environment;
+    error.code = ErrorCode::unsupported;
   }
   if (const auto ops = numbered_ops(module); const Op* op = op_at(ops, failure.op)) {
     error.location = module.location(*op);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tlxjit/runtime/engine.h"
 
+#include <optional>
+
 #include "src/passes/lower_p.h"
 #include "src/runtime/executable_p.h"
 #include "src/runtime/guard_p.h"
@@ -56,24 +58,45 @@ namespace {
 /// The module as `target` runs it.
 Result<Module> lowered(const Module& module, const std::string& target, StageTimes& times) {
   runtime::StopWatch watch;
+  auto found = find_target(target);
+  if (!found) return found.error();
   if (module.level == Level::lowered) {
     if (module.target != target)
       return error_of(ErrorKind::user, Stage::lower, ErrorCode::unsupported,
                       "the module is lowered for " + module.target + ", and is compiled for " + target);
+    TLXJIT_TRY(check_capabilities(module, *found));
     return module.clone();
   }
-  auto found = find_target(target);
-  if (!found) return found.error();
   auto result = lower(module, *found);
   times.lower = watch.lap();
   return result;
 }
 
+/// The back end's compile, on a thread of the engine. What it works on is kept alive by it: it may be left behind.
+Result<runtime::CompiledKernel> compile_on(runtime::CompileThreads& threads,
+                                           const std::shared_ptr<runtime::DeviceBackend>& backend,
+                                           const std::shared_ptr<runtime::ExecutableState>& state,
+                                           const CompileOptions& options) {
+  struct Job {
+    std::shared_ptr<runtime::DeviceBackend> backend;
+    std::shared_ptr<runtime::ExecutableState> state;
+    bool lineinfo;
+    std::optional<Result<runtime::CompiledKernel>> result;
+  };
+  auto job = std::make_shared<Job>(Job{backend, state, options.lineinfo, {}});
+  TLXJIT_TRY(threads.run(options.time_limit, state->module.name, [job] {
+    job->result = guarded(Stage::compile,
+                          [&] { return job->backend->compile({job->state->module, job->state->abi, job->lineinfo}); });
+  }));
+  return std::move(*job->result);
+}
+
 Result<std::shared_ptr<runtime::ExecutableState>> build(const Module& module, const Device& device,
-                                                        runtime::DeviceBackend& backend, const CompileOptions& options,
+                                                        const std::shared_ptr<runtime::DeviceBackend>& backend,
+                                                        runtime::CompileThreads& threads, const CompileOptions& options,
                                                         double verify_ms) {
   const std::string& target = options.as.empty() ? device.target() : options.as;
-  if (!backend.runs(target))
+  if (!backend->runs(target))
     return error_of(ErrorKind::user, Stage::lower, ErrorCode::unsupported,
                     device.name() + " cannot run code for '" + target + "'" +
                         (device.target() == target ? "" : "; CompileOptions::as is for the CPU"));
@@ -94,7 +117,7 @@ Result<std::shared_ptr<runtime::ExecutableState>> build(const Module& module, co
   state->plan = std::move(*plan);
   const double plan_ms = watch.lap();
 
-  auto compiled = backend.compile({state->module, state->abi, options.lineinfo});
+  auto compiled = compile_on(threads, backend, state, options);
   if (!compiled) return compiled.error();
   state->compiled = std::move(*compiled);
   state->times.emit = plan_ms + state->compiled.emit_ms;
@@ -117,10 +140,11 @@ std::string key_of(const Module& module, const Device& device, const CompileOpti
 
 /// `module` is verified, which took `verify_ms`.
 Result<std::shared_ptr<runtime::ExecutableState>> find_or_build(const Module& module, const Device& device,
-                                                                runtime::DeviceBackend& backend,
+                                                                const std::shared_ptr<runtime::DeviceBackend>& backend,
                                                                 const CompileOptions& options, double verify_ms,
-                                                                runtime::MemoryCache& kernels) {
-  const auto make = [&] { return build(module, device, backend, options, verify_ms); };
+                                                                runtime::MemoryCache& kernels,
+                                                                runtime::CompileThreads& threads) {
+  const auto make = [&] { return build(module, device, backend, threads, options, verify_ms); };
   return options.reuse ? kernels.get(key_of(module, device, options), make) : kernels.make_uncached(make);
 }
 
@@ -131,7 +155,8 @@ Result<Executable> Engine::compile(const Kernel& kernel, const Device& device, c
     runtime::StopWatch watch;
     auto module = kernel.module();  // verified
     if (!module) return module.error();
-    auto state = find_or_build(*module, device, *device.backend_, options, watch.lap(), *kernels_);
+    auto state =
+        find_or_build(*module, device, device.backend_, options, watch.lap(), *kernels_, registry_->compiles());
     if (!state) return state.error();
     return Executable(std::move(*state));
   });
@@ -141,7 +166,7 @@ Result<Executable> Engine::compile(const Module& module, const Device& device, c
   return guarded(Stage::compile, [&]() -> Result<Executable> {
     runtime::StopWatch watch;
     TLXJIT_TRY(first_of(verify(module)));
-    auto state = find_or_build(module, device, *device.backend_, options, watch.lap(), *kernels_);
+    auto state = find_or_build(module, device, device.backend_, options, watch.lap(), *kernels_, registry_->compiles());
     if (!state) return state.error();
     return Executable(std::move(*state));
   });

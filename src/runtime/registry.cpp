@@ -26,7 +26,7 @@ Registry::Registry(EngineOptions options) : options_(std::move(options)) {
   if (auto folder = environment(options_, "TLXJIT_NVRTC_DIR"); !folder.empty())
     options_.nvrtc_directories.push_back(std::move(folder));
   libraries_.push_back(nvidia::device_library(options_.libcuda, options_.nvrtc_directories));
-  libraries_.push_back(cpu_library(options_.cpu_plugin, options_.cpu_threads));
+  libraries_.push_back(cpu_library(options_));
 }
 
 Result<std::shared_ptr<DeviceBackend>> Registry::open(std::string_view name) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/runtime/backend_p.h"
+#include "src/runtime/compile_threads_p.h"
 #include "tlxjit/runtime/engine.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -23,16 +24,18 @@ class Registry {
   Result<std::shared_ptr<DeviceBackend>> open(std::string_view name);
   std::vector<std::shared_ptr<DeviceBackend>> open_all();
   void log(std::string_view text) const;
+  CompileThreads& compiles() { return compiles_; }
 
  private:
   std::mutex mutex_;
   EngineOptions options_;
   std::vector<std::unique_ptr<BackendLibrary>> libraries_;
   std::map<std::string, std::shared_ptr<DeviceBackend>, std::less<>> open_;
+  CompileThreads compiles_;
 };
 
 /// The CPU: loads the plug-in at the first use. An empty path looks near the library's own file.
-std::unique_ptr<BackendLibrary> cpu_library(std::string plugin, int threads);
+std::unique_ptr<BackendLibrary> cpu_library(const EngineOptions& options);
 
 }  // namespace runtime
 TLXJIT_NAMESPACE_END

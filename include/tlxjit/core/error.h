@@ -32,6 +32,7 @@ enum class ErrorCode : uint16_t {
   driver_failed,     ///< a driver call failed; `message` has its name and code
   deadlock,          ///< every task of a program waits; `log` lists them
   internal_error,    ///< a broken invariant of tlxjit
+  timed_out,         ///< a compile took longer than CompileOptions::time_limit
 };
 
 /// What went wrong, where, and what to do about it.

@@ -8,6 +8,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -33,8 +34,11 @@ struct EngineOptions {
   std::vector<std::string> nvrtc_directories;
   /// File of libcuda. Empty: libcuda.so.1 through the loader.
   std::string libcuda;
-  /// Threads of a launch on the CPU; 0: as many as the process may run on.
+  /// Threads of a launch on the CPU; 0: as many as the process may run on, by its affinity and its cgroup.
   int cpu_threads = 0;
+  /// CPU features that code is made without, though the host has them: names of LLVM, separated by commas, say
+  /// `avx512f`. What the system keeps from programs is never used.
+  std::string cpu_without_features;
   /// Compiled kernels that the engine keeps, the least recently used dropped first; 0: none. One that is dropped lives
   /// on with its executables.
   size_t kept_kernels = 256;
@@ -53,6 +57,9 @@ struct CompileOptions {
   /// Take what the engine has compiled of an equal kernel before, and keep this one for later. false: compile anew,
   /// with a workspace that no other executable has.
   bool reuse = true;
+  /// Longest time that the target's compiler may take; 0: any. A compile that takes longer is an error, and goes on by
+  /// itself until it ends; while four such compiles of an engine run, all its compiles are refused.
+  std::chrono::milliseconds time_limit{0};
 };
 
 /// What an engine has done so far.

@@ -4,6 +4,6 @@
 
 extern "C" __attribute__((visibility("default"))) const tlxjit_cpu_backend* tlxjit_backend_v1() {
   static const tlxjit_cpu_backend backend = {
-      sizeof(tlxjit_cpu_backend), TLXJIT_CPU_PLUGIN_VERSION, "other", "none", nullptr, nullptr, nullptr};
+      sizeof(tlxjit_cpu_backend), TLXJIT_CPU_PLUGIN_VERSION, "other", "none", "", nullptr, nullptr, nullptr};
   return &backend;
 }

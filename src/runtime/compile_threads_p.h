@@ -1,0 +1,33 @@
+// src/runtime/compile_threads_p.h — compiles on threads of the engine, so that one without end can be left behind.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "tlxjit/core/result.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace runtime {
+
+/// Thread safe. Work that was left behind outlives it.
+class CompileThreads {
+ public:
+  static constexpr int most_abandoned = 4;
+
+  CompileThreads();
+  /// Runs the work on a thread that gets no signals but those it causes itself, and waits for it. After `limit` (0:
+  /// none) it is abandoned: an Error that says so of `name`; the work and what it holds stay until it ends. While
+  /// most_abandoned of them run, no other work is begun: an Error too. The work throws nothing.
+  Result<void> run(std::chrono::milliseconds limit, const std::string& name, std::function<void()> work);
+  /// Work that was left behind and has not ended.
+  int abandoned() const;
+
+ private:
+  struct Left;
+  std::shared_ptr<Left> left_;
+};
+
+}  // namespace runtime
+TLXJIT_NAMESPACE_END

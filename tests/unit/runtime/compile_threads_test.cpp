@@ -1,0 +1,95 @@
+// tests/unit/runtime/compile_threads_test.cpp — compiles that take too long are left behind, and counted.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/runtime/compile_threads_p.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+namespace tlxjit::runtime {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Work that lasts until it is told to end.
+struct Long {
+  std::promise<void> end;
+  std::shared_future<void> ended = end.get_future().share();
+  std::function<void()> work() {
+    return [ended = ended] { ended.wait(); };
+  }
+};
+
+void wait_for_none(const CompileThreads& threads) {
+  for (int i = 0; i < 3000 && threads.abandoned() > 0; ++i) std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_EQ(threads.abandoned(), 0);
+}
+
+TEST(CompileThreads, RunsWorkOnAThreadWithoutTheHostsSignals) {
+  CompileThreads threads;
+  std::thread::id id;
+  sigset_t blocked;
+  ASSERT_TRUE(threads.run(milliseconds(0), "k", [&] {
+    id = std::this_thread::get_id();
+    pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  }));
+  EXPECT_NE(id, std::this_thread::get_id());
+  for (int signal : {SIGINT, SIGTERM, SIGUSR1, SIGPROF, SIGALRM, SIGCHLD}) EXPECT_EQ(sigismember(&blocked, signal), 1);
+  EXPECT_EQ(sigismember(&blocked, SIGSEGV), 0) << "a fault is not held back";
+  sigset_t here;
+  pthread_sigmask(SIG_SETMASK, nullptr, &here);
+  EXPECT_EQ(sigismember(&here, SIGUSR1), 0) << "the caller's mask is as it was";
+}
+
+TEST(CompileThreads, WorkPastItsLimitIsLeftBehind) {
+  CompileThreads threads;
+  Long work;
+  const auto result = threads.run(milliseconds(20), "k", work.work());
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, ErrorCode::timed_out);
+  EXPECT_EQ(result.error().kind, ErrorKind::environment);
+  EXPECT_EQ(result.error().message, "the compile of `k` took longer than its limit of 20 ms; it is left behind");
+  EXPECT_EQ(threads.abandoned(), 1);
+  EXPECT_TRUE(threads.run(milliseconds(10000), "other", [] {})) << "others go on";
+  work.end.set_value();
+  wait_for_none(threads);
+}
+
+TEST(CompileThreads, PastSomeLeftBehindNoneIsBegun) {
+  CompileThreads threads;
+  std::vector<Long> work(CompileThreads::most_abandoned);
+  for (Long& w : work) EXPECT_FALSE(threads.run(milliseconds(1), "k", w.work()).ok());
+  std::atomic<bool> ran = false;
+  const auto refused = threads.run(milliseconds(0), "next", [&] { ran = true; });
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::out_of_resources);
+  EXPECT_EQ(refused.error().message,
+            "`next` is not compiled: 4 compiles that were left behind at their time limit still run");
+  EXPECT_FALSE(ran);
+  for (Long& w : work) w.end.set_value();
+  wait_for_none(threads);
+  EXPECT_TRUE(threads.run(milliseconds(0), "next", [&] { ran = true; }));
+  EXPECT_TRUE(ran);
+}
+
+TEST(CompileThreads, WhatWasLeftBehindOutlivesTheThreads) {
+  Long work;
+  auto held = std::make_shared<int>(7);
+  std::weak_ptr<int> watch = held;
+  {
+    CompileThreads threads;
+    EXPECT_FALSE(threads.run(milliseconds(1), "k", [held, ended = work.ended] { ended.wait(); }).ok());
+    held.reset();
+  }
+  EXPECT_FALSE(watch.expired());
+  work.end.set_value();
+  for (int i = 0; i < 3000 && !watch.expired(); ++i) std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_TRUE(watch.expired());
+}
+
+}  // namespace
+}  // namespace tlxjit::runtime

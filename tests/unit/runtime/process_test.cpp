@@ -1,0 +1,205 @@
+// tests/unit/runtime/process_test.cpp — the process around an engine: forks, policies, limits, memory.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <fstream>
+#include <thread>
+
+#include "backends/cpu/sanitizers_p.h"
+#include "tests/unit/runtime/engine_fixture.h"
+
+namespace tlxjit::runtime_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// x[p] = p + salt, one program an element.
+Kernel numbers(int salt = 0) {
+  Kernel k{"numbers"};
+  const Index n = k.dim("N");
+  auto x = k.tensor<int32_t>("x", {n});
+  k.grid(n);
+  k.task("main").warps(1).body([&](Task& t) {
+    const Index p = k.program_id();
+    x.store({p}, t.full<int32_t>({1}, p + salt));
+  });
+  return k;
+}
+
+bool runs(const Executable& exe, int64_t n = 64, int salt = 0) {
+  std::vector<int32_t> x(static_cast<size_t>(n), -1);
+  if (!exe.launch({tensor<int32_t>(x.data(), {n})})) return false;
+  for (int64_t p = 0; p < n; ++p)
+    if (x[static_cast<size_t>(p)] != p + salt) return false;
+  return true;
+}
+
+/// Runs `fn` in a forked child; whether it gave true there and the child ended by itself.
+template <class Fn>
+::testing::AssertionResult in_child(Fn fn) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);  // a hang ends in a signal
+    _exit(fn() ? 0 : 1);
+  }
+  int status = -1;
+  if (child < 0 || waitpid(child, &status, 0) != child) return ::testing::AssertionFailure() << "no child";
+  if (!WIFEXITED(status)) return ::testing::AssertionFailure() << "signal " << WTERMSIG(status);
+  if (WEXITSTATUS(status) != 0) return ::testing::AssertionFailure() << "status " << WEXITSTATUS(status);
+  return ::testing::AssertionSuccess();
+}
+
+TEST(Process, BL_232_AForkedChildCompilesAndRuns) {
+  Engine engine(options());
+  auto device = engine.device("cpu");
+  TLXJIT_MUST(device);
+  auto exe = engine.compile(numbers(), *device);
+  TLXJIT_MUST(exe);
+  ASSERT_TRUE(runs(*exe));
+  EXPECT_TRUE(in_child([&] {
+    if (!runs(*exe)) return false;
+    auto fresh = engine.compile(numbers(5), *device);
+    return fresh.ok() && runs(*fresh, 64, 5);
+  }));
+  EXPECT_TRUE(runs(*exe)) << "the parent goes on";
+}
+
+TEST(Process, BL_013_AnEmptyGridIsNothingToDo) {
+  for (int threads : {1, 64}) {
+    Engine engine(options(threads));
+    auto exe = engine.compile(numbers(), *engine.device("cpu"));
+    TLXJIT_MUST(exe);
+    EXPECT_TRUE(runs(*exe, 0)) << threads;
+    EXPECT_TRUE(runs(*exe, 100)) << threads;
+  }
+}
+
+/// From here on the process may not make memory executable.
+bool refuse_executable_memory() {
+  const auto arg2 = static_cast<uint32_t>(offsetof(seccomp_data, args) + 2 * sizeof(uint64_t));
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, arg2),  // protection, of both
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{static_cast<unsigned short>(std::size(filter)), filter};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST(Process, BL_248_APolicyAgainstExecutableMemoryIsNamed) {
+  Engine engine(options());
+  auto device = engine.device("cpu");
+  TLXJIT_MUST(device);
+  EXPECT_TRUE(in_child([&] {
+    if (!refuse_executable_memory()) return true;  // a kernel without seccomp
+    for (int round = 0; round < 2; ++round) {
+      auto exe = engine.compile(numbers(), *device);
+      if (exe || exe.error().kind != ErrorKind::environment) return false;
+      if (exe.error().message.find("may not make memory executable (mprotect PROT_EXEC: Permission denied)") ==
+          std::string::npos)
+        return false;
+    }
+    return true;
+  }));
+}
+
+TEST(Process, BL_246_FeaturesThatAreLeftOutAreNotNeeded) {
+  for (const char* without : {"", "avx512f", "avx512f,avx2,fma", "avx,f16c"}) {
+    EngineOptions o = options();
+    o.cpu_without_features = without;
+    Engine engine(o);
+    auto exe = engine.compile(numbers(), *engine.device("cpu"));
+    TLXJIT_MUST(exe);
+    EXPECT_TRUE(runs(*exe)) << without;
+  }
+  EngineOptions o = options();
+  o.cpu_without_features = "avx512f,warp-drive";
+  Engine engine(o);
+  auto exe = engine.compile(numbers(), *engine.device("cpu"));
+  ASSERT_FALSE(exe.ok());
+  EXPECT_THAT(exe.error().message, HasSubstr("there is no CPU feature 'warp-drive'; there are "));
+}
+
+/// Takes LLVM seconds.
+Kernel slow() {
+  Kernel k{"slow"};
+  auto x = k.tensor<float>("x", {1});
+  k.grid(1);
+  k.task("main").warps(1).body([&](Task& t) {
+    Tile row = t.iota({1, 32}, 1).to<float>();
+    Tile sums = t.full<float>({1}, 0.0f);
+    for (int i = 0; i < 1500; ++i) {
+      sums = sums + sum(row, 1);
+      row = row + 1.0f;
+    }
+    x.store({0}, sums);
+  });
+  return k;
+}
+
+TEST(Process, ACompilePastItsLimitIsAnErrorAndTheEngineGoesOn) {
+  Engine engine(options());
+  auto device = engine.device("cpu");
+  TLXJIT_MUST(device);
+  TLXJIT_MUST(engine.compile(numbers(), *device));  // LLVM's tables are made
+  CompileOptions limited;
+  limited.time_limit = std::chrono::milliseconds(1);
+  auto exe = engine.compile(slow(), *device, limited);
+  ASSERT_FALSE(exe.ok()) << "it took less than a millisecond";
+  EXPECT_EQ(exe.error().code, ErrorCode::timed_out);
+  EXPECT_EQ(exe.error().message, "the compile of `slow` took longer than its limit of 1 ms; it is left behind");
+  auto next = engine.compile(numbers(3), *device);
+  TLXJIT_MUST(next);
+  EXPECT_TRUE(runs(*next, 10, 3));
+}
+
+size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  size_t all = 0, pages = 0;
+  file >> all >> pages;
+  return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// Beside 6 GB that are taken, as by a service's heap.
+TEST(Process, BL_244_MemoryStaysFlatWhenKernelsComeAndGo) {
+  const size_t heap = size_t{6} << 30;
+  void* taken = mmap(nullptr, heap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(taken, MAP_FAILED);
+  EngineOptions o = options();
+  o.kept_kernels = 4;
+  Engine engine(o);
+  auto device = engine.device("cpu");
+  TLXJIT_MUST(device);
+  const int rounds = cpu::asan || cpu::tsan ? 100 : 2000;
+  size_t settled = 0;
+  for (int i = 0; i < rounds; ++i) {
+    auto exe = engine.compile(numbers(i), *device);
+    TLXJIT_MUST(exe);
+    ASSERT_TRUE(runs(*exe, 2, i));
+    if (i == rounds / 4) settled = resident_bytes();
+  }
+  malloc_trim(0);
+  // What a kernel leaves behind, were it only its page of code, would be 6 MB here.
+  if (!cpu::asan && !cpu::tsan) {
+    EXPECT_LT(resident_bytes(), settled + (size_t{4} << 20));
+  }
+  munmap(taken, heap);
+}
+
+}  // namespace
+}  // namespace tlxjit::runtime_test
