@@ -18,8 +18,7 @@ void plant(llvm::Module& module, std::string_view fault) {
     if (fn.isDeclaration()) continue;
     llvm::IRBuilder<> b(&*fn.getEntryBlock().getFirstInsertionPt());
     if (fault == "asm")
-      b.CreateCall(
-          llvm::InlineAsm::get(llvm::FunctionType::get(b.getVoidTy(), false), "no such instruction", "", true));
+      b.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(b.getVoidTy(), false), "nonsense", "", true));
     if (fault == "select")
       b.CreateCall(module.getOrInsertFunction("llvm.nvvm.barrier.cta.sync.aligned.all", b.getVoidTy(), b.getInt32Ty()),
                    {b.getInt32(0)});

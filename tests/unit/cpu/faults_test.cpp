@@ -47,7 +47,7 @@ class Faults : public EngineTest {
 };
 
 TEST_F(Faults, WhatLlvmRefusesIsAnError) {
-  const std::pair<const char*, const char*> cases[] = {{"asm", "invalid instruction mnemonic 'no'"},
+  const std::pair<const char*, const char*> cases[] = {{"asm", "invalid instruction mnemonic 'nonsense'"},
                                                        {"fatal", "a planted fatal error"},
                                                        {"select", "Cannot select: intrinsic %llvm.nvvm.barrier"},
                                                        {"invalid", "the emitted code is invalid"}};
