@@ -84,6 +84,28 @@ bool is_elementwise(OpCode code) {
   }
 }
 
+bool is_view_step(OpCode code) {
+  switch (code) {
+    case OpCode::part:
+    case OpCode::trans:
+    case OpCode::view_slice:
+    case OpCode::view_reshape:
+    case OpCode::view_reinterpret: return true;
+    default: return false;
+  }
+}
+
+Value source_of(const Module& module, Value v) {
+  bool found = module.type(v).kind == TypeKind::buffer;
+  for (const Op* def = module.def(v); def && !def->operands.empty(); def = module.def(v)) {
+    if (def->code == OpCode::field) return def->operands[0];
+    if (def->code != OpCode::view && def->code != OpCode::buffer && !is_view_step(def->code)) return no_value;
+    found |= def->code == OpCode::view;
+    v = def->operands[0];
+  }
+  return found ? v : no_value;
+}
+
 std::string check_op(const Module& module, const Op& op) {
   const OpInfo& row = info(op.code);
   const int operands = static_cast<int>(op.operands.size());

@@ -53,8 +53,12 @@ std::string check_control(const Module& module, const Op& op) {
       if (replicas < 1 || replicas > 32) return "replicas are 1 to 32, not " + std::to_string(replicas);
       if (registers != 0 && (registers < 24 || registers > 256 || registers % 8))
         return "registers are 24 to 256 in steps of 8, not " + std::to_string(registers);
+      if (op.attrs.find("staggered") && (op.attrs.integer("staggered") < 0 || op.attrs.integer("staggered") > 1))
+        return "staggered is 0 or 1";
       return {};
     }
+    case OpCode::stage:
+      return op.attrs.integer("priority", -1) >= 0 && op.attrs.integer("priority") <= 3 ? "" : "priority is 0 to 3";
     case OpCode::var: {
       const Type& value = module.type(op.operands[0]);
       if (!value.is_scalar() && !value.is_tile()) return "holds a scalar or a tile, not " + to_string(value);
@@ -91,7 +95,7 @@ std::string check_control(const Module& module, const Op& op) {
     }
     case OpCode::schedule: {
       const std::string_view kind = op.attrs.text("kind");
-      if (kind != "static" && kind != "dynamic") return "kind is static or dynamic";
+      if (kind != "static" && kind != "dynamic" && kind != "grid") return "kind is static, dynamic or grid";
       const Block& region = op.regions[0];
       const Type& result = module.type(op.results[0]);
       if (result.kind != TypeKind::schedule) return "gives a schedule";

@@ -24,6 +24,12 @@ std::optional<std::vector<RingField>> parse_fields(std::string_view text);
 /// Whether an op maps scalars to a scalar and tiles of one shape to a tile of that shape, element by element.
 bool is_elementwise(OpCode code);
 
+/// Whether an op gives a view of its first operand, a view: part, trans, view.slice and the like.
+bool is_view_step(OpCode code);
+/// What a view was taken from: the slot (of field) or the buffer (of view) at the end of its chain, for a buffer the
+/// one that owns the storage. no_value where v is no view.
+Value source_of(const Module& module, Value v);
+
 /// What is wrong with the op's operands, attributes and result types, or an empty string. Looks at this op
 /// alone (and at the declarations its operands come from), not at where it stands.
 std::string check_op(const Module& module, const Op& op);

@@ -40,8 +40,11 @@ std::string check_ring(const Module& module, const Op& op) {
       auto fields = parse_fields(op.attrs.text("fields"));
       if (!fields) return "fields are malformed, absent, or one name stands twice";
       for (const RingField& field : *fields)
-        if (!field.view.shape.valid() || field.view.shape.rank != 2)
-          return "field '" + field.name + "' is no tile of rank 2";
+        if (!field.view.shape.valid() || field.view.shape.rank < 1 || bytes(field.view.elem) == 0)
+          return "field '" + field.name + "' is no tile of rank 1 to 5";
+      for (const char* side : {"fillers", "drainers"})
+        if (op.attrs.find(side) && (op.attrs.integer(side) < 1 || op.attrs.integer(side) > 1024))
+          return std::string(side) + " are 1 to 1024";
       return {};
     }
     case OpCode::acquire:
@@ -49,6 +52,26 @@ std::string check_ring(const Module& module, const Op& op) {
       if (module.type(op.operands[0]).kind != TypeKind::ring)
         return "works on a ring, not on " + to_string(module.type(op.operands[0]));
       return module.type(op.results[0]) == Type::slot() ? "" : "gives a slot";
+    case OpCode::skip:
+      if (module.type(op.operands[0]).kind != TypeKind::ring)
+        return "works on a ring, not on " + to_string(module.type(op.operands[0]));
+      if (module.type(op.operands[1]) != Type::scalar(Elem::i32)) return "the number of slots is i32";
+      if (op.attrs.text("side") != "fill" && op.attrs.text("side") != "drain") return "side is fill or drain";
+      return {};
+    case OpCode::store_field: {
+      RingField field;
+      if (std::string what = find_field(module, op, field); !what.empty()) return what;
+      if (module.def(op.operands[0])->code != OpCode::acquire) return "fills an acquired slot; this one was waited for";
+      const Type& tile = module.type(op.operands[1]);
+      Type expected = Type::tile(field.view.shape, field.view.elem);
+      if (op.operands.size() == 3) {
+        if (module.type(op.operands[2]) != Type::scalar(Elem::i32)) return "the part is i32";
+        if (tile.is_tile() && tile.shape.rank == expected.shape.rank && tile.shape[0] >= 1 &&
+            expected.shape[0] % tile.shape[0] == 0)
+          expected.shape[0] = tile.shape[0];
+      }
+      return tile == expected ? "" : "writes " + to_string(tile) + " to a field of " + to_string(field.view);
+    }
     case OpCode::publish:
     case OpCode::release:
       if (!ring_of(module, op.operands[0])) return "works on a slot, not on " + to_string(module.type(op.operands[0]));

@@ -24,7 +24,7 @@ class Verifier {
     if (!module_.body.args.empty()) report_module("a kernel's body has no arguments");
     block(module_.body, Place::module);
     if (!tasks_) report_module("the kernel has no task");
-    if (!has_grid_) report_module("the kernel has no grid: use persistent(), dynamic() or grid()");
+    if (!has_grid_) report_module("the kernel has no grid: use persistent(), dynamic(), tiles() or grid()");
     // Later rules take the earlier ones for granted.
     const auto report = [this](const Op& op, std::string what) { this->report(op, std::move(what)); };
     if (faults_.empty()) verify_launch(module_, report);
@@ -77,7 +77,7 @@ class Verifier {
     if (op.code != OpCode::for_ && op.code != OpCode::each && op.code != OpCode::schedule)
       for (const Block& region : op.regions)
         if (!region.args.empty()) return "its regions have no arguments";
-    if (op.code == OpCode::part || op.code == OpCode::trans) {
+    if (is_view_step(op.code)) {
       // Back ends follow a view to its buffer wherever it is used.
       constexpr uint8_t most = 16;
       const uint8_t steps = view_steps_[op.operands[0]];
