@@ -21,6 +21,7 @@ std::string check_local(const Module& module, const Op& op) {
       const Type& t = module.type(op.results[0]);
       if (t.kind != TypeKind::buffer || t.slots < 1 || !t.shape.valid() || t.shape.rank < 1)
         return "has slots and a shape";
+      if (bytes(t.elem) == 0) return std::string(to_string(t.elem)) + " has no whole bytes: keep it in u8, and bitcast";
       const int64_t swizzle = op.attrs.integer("swizzle", -1);
       if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128) return "swizzle is 0, 32, 64 or 128";
       // A swizzled buffer begins on a whole pattern: 8 rows.

@@ -24,6 +24,9 @@ std::optional<std::vector<RingField>> parse_fields(std::string_view text);
 /// Whether an op maps scalars to a scalar and tiles of one shape to a tile of that shape, element by element.
 bool is_elementwise(OpCode code);
 
+/// Whether a cast gives the nearest finite number for what its result's type cannot hold.
+bool cast_saturates(const Op& op, Elem from, Elem to);
+
 /// What is wrong with the op's operands, attributes and result types, or an empty string. Looks at this op
 /// alone (and at the declarations its operands come from), not at where it stands.
 std::string check_op(const Module& module, const Op& op);

@@ -42,6 +42,8 @@ std::string check_ring(const Module& module, const Op& op) {
       for (const RingField& field : *fields)
         if (!field.view.shape.valid() || field.view.shape.rank != 2)
           return "field '" + field.name + "' is no tile of rank 2";
+        else if (bytes(field.view.elem) == 0)
+          return std::string(to_string(field.view.elem)) + " has no whole bytes: keep it in u8, and bitcast";
       return {};
     }
     case OpCode::acquire:

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tlxjit/builder/math.h"
 #include "tlxjit/builder/tile.h"
 #include "tlxjit/core/result.h"
 
