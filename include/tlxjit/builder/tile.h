@@ -137,11 +137,4 @@ TLXJIT_API Tile log2(Operand a);  ///< f32
 TLXJIT_API Tile rcp(Operand a);   ///< 1/a, f32
 TLXJIT_API Tile select(Operand condition, Operand yes, Operand no);
 
-/// How far a reduction goes at once. `Partial` leaves each lane its share, which `finish` adds up: between
-/// the two only +, − and scaling by row values apply.
-enum class Extent { Whole, Partial };
-TLXJIT_API Tile sum(Operand x, int axis, Extent extent = Extent::Whole);      ///< f32
-TLXJIT_API Tile maximum(Operand x, int axis, Extent extent = Extent::Whole);  ///< f32
-TLXJIT_API Tile finish_sum(Operand x);
-
 TLXJIT_NAMESPACE_END
