@@ -10,7 +10,7 @@ constexpr int64_t chunk = 96;
 /// bins[v] counts the elements v of x; others are not counted.
 Kernel histogram() {
   Kernel k{"histogram"};
-  auto [n, count] = k.dims("N", "bins");
+  auto [n, count] = k.dims("N", "B");
   const Tensor x = k.tensor<int32_t>("x", {n}), bins = k.tensor<uint32_t>("bins", {count});
   k.grid(ceil_div(n, static_cast<int>(chunk)));
   k.task("count").body([&] {
