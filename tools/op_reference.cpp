@@ -80,10 +80,11 @@ int main() {
     for (int i = 0; i < op_count(); ++i) {
       const OpInfo& op = info(static_cast<OpCode>(i));
       if (op.family != family) continue;
-      std::printf("| `%s` | %s | %s | %s | %d | %d | %s | %s | %s | %g | %s |\n", std::string(op.text).c_str(),
-                  name(op.level), name(op.scope), count(op.min_operands, op.max_operands).c_str(), op.results,
-                  op.regions, std::string(op.attributes).c_str(), std::string(op.needs).c_str(), name(op.effect),
-                  op.bound, escaped(op.meaning).c_str());
+      std::printf("| `%s` | %s | %s | %s | %s | %d | %s | %s | %s | %g | %s |\n", std::string(op.text).c_str(),
+                  name(op.level), name(op.scope), count(op.min_operands, op.max_operands).c_str(),
+                  op.results < 0 ? "1 or more" : std::to_string(op.results).c_str(), op.regions,
+                  std::string(op.attributes).c_str(), std::string(op.needs).c_str(), name(op.effect), op.bound,
+                  escaped(op.meaning).c_str());
     }
   }
   std::puts("\n## Names taken\n\nText that uses one is refused by name.\n\n| op | needs | meaning |\n|---|---|---|");

@@ -42,11 +42,17 @@ namespace {
 
 /// Collects LLVM's diagnostics, and the size of each function's stack frame; its own handler would print them and exit.
 struct Diagnostics final : llvm::DiagnosticHandler {
-  Diagnostics(std::string& text, std::map<std::string, uint64_t>& frames) : text(text), frames(frames) {}
+  Diagnostics(std::string& text, std::map<std::string, uint64_t>& frames, uint32_t& inline_op)
+      : text(text), frames(frames), inline_op(inline_op) {}
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
     if (const auto* frame = llvm::dyn_cast<llvm::DiagnosticInfoStackSize>(&info))
       frames[frame->getFunction().getName().str()] = frame->getStackSize();
     if (info.getSeverity() != llvm::DS_Error) return true;
+    // Inline text carries the number of its op, plus 1.
+    uint64_t cookie = 0;
+    if (const auto* parsed = llvm::dyn_cast<llvm::DiagnosticInfoSrcMgr>(&info)) cookie = parsed->getLocCookie();
+    if (const auto* selected = llvm::dyn_cast<llvm::DiagnosticInfoInlineAsm>(&info)) cookie = selected->getLocCookie();
+    if (cookie != 0) inline_op = static_cast<uint32_t>(cookie - 1);
     llvm::raw_string_ostream out(text);
     llvm::DiagnosticPrinterRawOStream printer(out);
     info.print(printer);
@@ -55,6 +61,7 @@ struct Diagnostics final : llvm::DiagnosticHandler {
   }
   std::string& text;
   std::map<std::string, uint64_t>& frames;
+  uint32_t& inline_op;
 };
 
 struct Compilation {
@@ -164,8 +171,9 @@ void Compilation::build(const Module& module) {
 
   std::string diagnostics;
   std::map<std::string, uint64_t> frames;
+  uint32_t inline_op = UINT32_MAX;
   llvm::LLVMContext context;
-  context.setDiagnosticHandler(std::make_unique<Diagnostics>(diagnostics, frames));
+  context.setDiagnosticHandler(std::make_unique<Diagnostics>(diagnostics, frames, inline_op));
   llvm::Module code("tlxjit", context);
   code.setTargetTriple((*machine)->getTargetTriple());
   code.setDataLayout((*machine)->createDataLayout());
@@ -181,7 +189,8 @@ void Compilation::build(const Module& module) {
   if ((*machine)->addPassesToEmitFile(passes, object, nullptr, llvm::CodeGenFileType::ObjectFile))
     return stop(TLXJIT_CPU_COMPILER, "LLVM cannot write objects for this host");
   passes.run(code);
-  if (!diagnostics.empty()) return stop(TLXJIT_CPU_COMPILER, diagnostics);
+  if (!diagnostics.empty())
+    return stop(inline_op == UINT32_MAX ? TLXJIT_CPU_COMPILER : TLXJIT_CPU_INLINE, diagnostics, inline_op);
   if (!size_stacks(frames)) return;
   if (auto error =
           link(std::move(*builder), std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), false), program))

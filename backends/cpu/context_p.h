@@ -60,12 +60,18 @@ struct Waiting {
   }
 };
 
-/// An index that is not one of `count`: where a fiber ended early.
-struct Outside {
-  int64_t index = 0;
+/// Why a fiber ended early: an index that is not one of `count`, or an assertion that failed.
+struct Stopped {
+  tlxjit_cpu_status status = TLXJIT_CPU_OK;  // OK: it did not
+  int64_t index = 0;                         // of an assertion: the element that failed, −1 for a scalar
   int64_t count = 0;
   uint32_t op = 0;
-  bool set = false;
+};
+
+/// What a fiber wants printed before it goes on.
+struct Printing {
+  const void* const* values = nullptr;  // null: nothing
+  uint32_t op = 0;
 };
 
 /// One instance of a task while it runs. Compiled code reads the first part by offset; only functions that are unseen
@@ -92,17 +98,21 @@ struct Context {
   Barrier* together = nullptr;   // of all instances of the cluster
   bool done = false;
   Waiting waiting;
-  Outside outside;
+  Stopped stopped;
+  Printing printing;
 };
 
 using TaskFunction = void (*)(Context*, int32_t replica);
+
+/// What a copy does: from the tensor, with zeros for what is outside, or leaving that as it is; or to the tensor.
+enum class BoxMode : int32_t { load, load_inside, store };
 
 /// A box of a tensor and its image, row-major, in local memory; constant in compiled code.
 struct Box {
   int32_t rank;
   int32_t bytes;   // of an element
   int32_t ragged;  // the axis that `bound` limits, or −1
-  int32_t store;   // 0: tensor → local
+  int32_t mode;    // a BoxMode
   int32_t reduce;  // a CopyReduction: what a store does with what is there
   int32_t elem;    // an Elem; only reductions ask
   int64_t extent[5];
@@ -128,6 +138,8 @@ void tlxjit_cpu_settle(Barrier* barrier, int32_t arrivals, int64_t bytes);
 /// Arrives and waits for the phase that the arrival belongs to: all fibers of a program share a thread.
 void tlxjit_cpu_meet(Context* context, Barrier* barrier, int32_t slot, uint32_t op, uint32_t barrier_op);
 [[noreturn]] void tlxjit_cpu_outside(Context* context, int64_t index, int64_t count, uint32_t op);
+[[noreturn]] void tlxjit_cpu_assert(Context* context, int64_t element, uint32_t op);
+void tlxjit_cpu_print(Context* context, const void* const* values, uint32_t op);
 void tlxjit_cpu_copy(const Box* box, const BoxAt* at, const tlxjit_cpu_tensor* tensor, uint8_t* local);
 }
 

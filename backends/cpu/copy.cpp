@@ -53,14 +53,15 @@ struct Copy {
     const auto bytes = static_cast<size_t>((high[k] - low[k]) * box.bytes);
     if (bytes == 0) return;
     local += low[k] * box.bytes;
-    if (box.store && box.reduce != replace)
+    const bool store = box.mode == static_cast<int32_t>(BoxMode::store);
+    if (store && box.reduce != replace)
       return reduce(static_cast<Elem>(box.elem), static_cast<CopyReduction>(box.reduce), global, local, high[k] - low[k]);
-    box.store ? copy_row(global, local, bytes) : copy_row(local, global, bytes);
+    store ? copy_row(global, local, bytes) : copy_row(local, global, bytes);
   }
 
   /// What is outside reads as 0.
   void clear_outside(int k, uint8_t* local) const {
-    if (box.store) return;
+    if (box.mode != static_cast<int32_t>(BoxMode::load)) return;
     clear(local, low[k] * size[k + 1]);
     clear(local + high[k] * size[k + 1], (box.extent[k] - high[k]) * size[k + 1]);
   }

@@ -34,7 +34,7 @@ class Batches final : public Job {
         switch (lane->advance(moved)) {
           case Lane::State::done: break;
           case Lane::State::blocked: failures_.deadlock(*lane); break;
-          case Lane::State::outside: failures_.outside(*lane); break;
+          case Lane::State::stopped: failures_.stopped(*lane); break;
         }
       }
       if (lane) kernel_.give_lane(shared_, std::move(lane));

@@ -40,17 +40,20 @@ TLXJIT_UNSEEN_BY_TSAN void Failures::deadlock(const Lane& lane) {
   }
 }
 
-TLXJIT_UNSEEN_BY_TSAN void Failures::outside(const Lane& lane) {
-  const Outside* at = nullptr;
+TLXJIT_UNSEEN_BY_TSAN void Failures::stopped(const Lane& lane) {
+  const Context* at = nullptr;
   for (const Context& context : lane.contexts)
-    if (context.outside.set) at = &context.outside;
+    if (context.stopped.status != TLXJIT_CPU_OK) at = &context;
   std::lock_guard lock(mutex_);
   if (failed_) return;
   failed_ = true;
-  char text[96];
-  std::snprintf(text, sizeof text, "index %lld is outside the %lld that there are", static_cast<long long>(at->index),
-                static_cast<long long>(at->count));
-  fail(failure_, TLXJIT_CPU_OUTSIDE, text, at->op);
+  const Stopped& why = at->stopped;
+  char text[96] = "";
+  if (why.status == TLXJIT_CPU_OUTSIDE)
+    std::snprintf(text, sizeof text, "index %lld is outside the %lld that there are", static_cast<long long>(why.index),
+                  static_cast<long long>(why.count));
+  fail(failure_, why.status, text, why.op);
+  failure_.at = {at->program, at->task_op, at->replica, why.index};
 }
 
 void Failures::memory() {

@@ -18,8 +18,8 @@ class Failures {
 
   /// Lists the fibers of the lane that wait.
   void deadlock(const Lane& lane);
-  /// A fiber of the lane used an index that there is not.
-  void outside(const Lane& lane);
+  /// A fiber of the lane ended early.
+  void stopped(const Lane& lane);
   void memory();
 
  private:

@@ -140,10 +140,20 @@ TLXJIT_UNSEEN_BY_TSAN void Lane::begin(const tlxjit_cpu_launch& launch, const vo
     context.launch = joined;
     context.done = false;
     context.waiting = {};
-    context.outside = {};
+    context.stopped = {};
+    context.printing = {};
     context.fiber.start(run, &context);
   }
+  launch_ = &launch;
   left_ = contexts.size();
+}
+
+TLXJIT_UNSEEN_BY_TSAN void Lane::print(Context& context) const {
+  acquired(&context.printing);
+  const tlxjit_cpu_place at = {context.program, context.task_op, context.replica, -1};
+  if (launch_->print) launch_->print(launch_->print_data, context.printing.op, &at, context.printing.values);
+  context.printing = {};
+  released(&context.printing);  // the fiber may write the values again
 }
 
 TLXJIT_UNSEEN_BY_TSAN Lane::State Lane::advance(bool& moved) {
@@ -153,7 +163,8 @@ TLXJIT_UNSEEN_BY_TSAN Lane::State Lane::advance(bool& moved) {
       if (context.done || !context.waiting.over()) continue;
       context.waiting = {};
       context.fiber.resume();
-      if (context.outside.set) return State::outside;
+      if (context.stopped.status != TLXJIT_CPU_OK) return State::stopped;
+      if (context.printing.values) print(context);
       now = moved = true;
       if (!context.done) continue;
       context.fiber.forget();

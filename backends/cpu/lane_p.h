@@ -70,7 +70,7 @@ constexpr size_t shared_stride(size_t bytes) { return (bytes + 1023) / 1024 * 10
 /// A place where a cluster of programs, mostly one, runs; on one thread at a time. The program outlives it.
 class Lane {
  public:
-  enum class State { done, blocked, outside };
+  enum class State { done, blocked, stopped };
 
   Lane(const Program& program, StackPool& stacks);
   ~Lane();
@@ -88,12 +88,15 @@ class Lane {
   uint64_t stuck_at = 0;
 
  private:
+  void print(Context& context) const;
+
   const Program& program_;
   StackPool& stacks_;
   std::vector<Gap> gaps_;
   Memory shared_;
   std::vector<Barrier> barriers_;
   Barrier together_{};
+  const tlxjit_cpu_launch* launch_ = nullptr;
   std::vector<Memory> arenas_;
   size_t left_ = 0;  // fibers that are not done
 };

@@ -52,6 +52,8 @@ llvm::Error link(llvm::orc::JITTargetMachineBuilder builder, std::unique_ptr<llv
   add("tlxjit_cpu_settle", &tlxjit_cpu_settle);
   add("tlxjit_cpu_meet", &tlxjit_cpu_meet);
   add("tlxjit_cpu_outside", &tlxjit_cpu_outside);
+  add("tlxjit_cpu_assert", &tlxjit_cpu_assert);
+  add("tlxjit_cpu_print", &tlxjit_cpu_print);
   add("tlxjit_cpu_copy", &tlxjit_cpu_copy);
   add("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(&std::memcpy));
   add("memmove", static_cast<void* (*)(void*, const void*, size_t)>(&std::memmove));

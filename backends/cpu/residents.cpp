@@ -65,7 +65,7 @@ void Residents::put(Lane* lane, Lane::State state, bool moved, uint64_t moves) {
     return kernel_.give_lane(shared_, std::unique_ptr<Lane>(lane));
   }
   push(lane);
-  if (state == Lane::State::outside) return failures_.outside(*lane);
+  if (state == Lane::State::stopped) return failures_.stopped(*lane);
   // A look that began before the last move says nothing, and a second one nothing new.
   if (!moved && moves == moves_ && lane->stuck_at != moves_) {
     lane->stuck_at = moves_;

@@ -13,6 +13,12 @@ TLXJIT_UNSEEN_BY_TSAN void stand(Context& context, const Waiting& waiting) {
   context.fiber.stand();
 }
 
+[[noreturn]] TLXJIT_UNSEEN_BY_TSAN void stop(Context& context, const Stopped& stopped) {
+  context.stopped = stopped;
+  released(context.launch);
+  context.fiber.end();
+}
+
 }  // namespace
 
 TLXJIT_UNSEEN_BY_TSAN int64_t FlagTest::load(const void* flag) const {
@@ -82,9 +88,19 @@ TLXJIT_UNSEEN_BY_TSAN void tlxjit_cpu_settle(Barrier* barrier, int32_t arrivals,
 }
 
 TLXJIT_UNSEEN_BY_TSAN void tlxjit_cpu_outside(Context* context, int64_t index, int64_t count, uint32_t op) {
-  context->outside = {index, count, op, true};
-  released(context->launch);
-  context->fiber.end();
+  stop(*context, {TLXJIT_CPU_OUTSIDE, index, count, op});
+}
+
+TLXJIT_UNSEEN_BY_TSAN void tlxjit_cpu_assert(Context* context, int64_t element, uint32_t op) {
+  stop(*context, {TLXJIT_CPU_ASSERT, element, 0, op});
+}
+
+// Printed by the scheduler: what the embedder does with a line may want more stack than a fiber has.
+TLXJIT_UNSEEN_BY_TSAN void tlxjit_cpu_print(Context* context, const void* const* values, uint32_t op) {
+  context->printing = {values, op};
+  released(&context->printing);
+  context->fiber.stand();
+  acquired(&context->printing);
 }
 }
 

@@ -7,6 +7,8 @@
 #include "tlxjit/builder/flag.h"
 #include "tlxjit/builder/kernel.h"
 #include "tlxjit/builder/math.h"
+#include "tlxjit/builder/reduce.h"
+#include "tlxjit/builder/shape.h"
 #include "tlxjit/builder/tile.h"
 #include "tlxjit/core/error.h"
 #include "tlxjit/core/location.h"

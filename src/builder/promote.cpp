@@ -1,5 +1,6 @@
 // src/builder/promote.cpp — variables that need not be variables become plain values.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -78,9 +79,10 @@ void promote_variables(Module& module) {
     erase_if(module.body, [&](const Op& op) {
       const bool idle_set = op.code == OpCode::set && !read[op.operands[0]];
       const bool removable = info(op.code).scope == Scope::pure || op.code == OpCode::var;
-      const bool idle = removable && !op.results.empty() && !used[op.results[0]];
+      const bool idle =
+          removable && !op.results.empty() && std::ranges::none_of(op.results, [&](Value v) { return used[v]; });
       if (!idle_set && !idle) return false;
-      for (Value v : op.results) module.set_def(v, nullptr);
+      forget(module, op);
       return changed = true;
     });
   }

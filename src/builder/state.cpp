@@ -27,25 +27,31 @@ bool BuilderState::check(std::unique_ptr<Op>& op, const Location& at) {
   std::string what = check_op(module, *op);
   if (what.empty()) return true;
   fault(std::string(info(op->code).text) + ": " + what, at);
-  forget(*op);
+  forget(module, *op);
   return false;
 }
 
-void BuilderState::forget(const Op& op) {
+void forget(Module& module, const Op& op) {
   for (Value v : op.results) module.set_def(v, nullptr);
   for (const Block& region : op.regions)
-    for (const auto& inner : region.ops) forget(*inner);
+    for (const auto& inner : region.ops) forget(module, *inner);
 }
 
 Value BuilderState::emit(OpCode code, std::vector<Value> operands, const std::vector<Type>& results, Attrs attrs,
                          const Location& at) {
+  const std::vector<Value> made = emit_all(code, std::move(operands), results, std::move(attrs), at);
+  return made.empty() ? no_value : made[0];
+}
+
+std::vector<Value> BuilderState::emit_all(OpCode code, std::vector<Value> operands, const std::vector<Type>& results,
+                                          Attrs attrs, const Location& at) {
   for (Value v : operands)
-    if (v == no_value) return no_value;
+    if (v == no_value) return {};
   auto op = module.make(code, std::move(operands), results, std::move(attrs), module.add_location(at));
-  if (!check(op, at)) return no_value;
-  const Value result = op->results.empty() ? no_value : op->results[0];
+  if (!check(op, at)) return {};
+  std::vector<Value> made = op->results;
   blocks.back()->ops.push_back(std::move(op));
-  return result;
+  return made;
 }
 
 Tile BuilderState::constant_handle(Value value) {
@@ -56,7 +62,7 @@ Tile BuilderState::constant_handle(Value value) {
 }
 
 Tile BuilderState::handle(Value value, const Location& at) {
-  if (value == no_value || blocks.size() == 1) return constant_handle(value);
+  if (value == no_value || plain_handles()) return constant_handle(value);
   return constant_handle(emit(OpCode::var, {value}, {module.type(value).as_variable()}, {}, at));
 }
 
@@ -82,7 +88,7 @@ void BuilderState::assign(Tile& target, const Tile& source) {
   }
   if (target.state_.get() != this) return fault("assigns to a value of another kernel", at);
   if (!module.type(target.value_).variable) {
-    if (blocks.size() == 1) {
+    if (plain_handles()) {
       target.value_ = source.value_;
       return;
     }

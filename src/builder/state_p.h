@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,14 @@ struct BuilderState : std::enable_shared_from_this<BuilderState> {
   std::string task_name;
   int barriers = 0;                                ///< declared by hand, for names of those that have none
   std::vector<std::function<void()>> at_task_end;  ///< what handles add to the end of the task being written
+  bool elements = false;       ///< in a region that joins elements: handles are values, as outside tasks
   std::vector<Error> faults;
 
   explicit BuilderState(std::string name);
 
   bool in_task() const { return task_replicas != 0; }
+  /// Whether handles are plain values here, which an assignment replaces.
+  bool plain_handles() const { return blocks.size() == 1 || elements; }
 
   void fault(std::string message, const Location& at);
 
@@ -35,6 +39,9 @@ struct BuilderState : std::enable_shared_from_this<BuilderState> {
   /// is poison; when the op's rules refuse it, the fault is recorded and the kernel stays as it was.
   Value emit(OpCode code, std::vector<Value> operands, const std::vector<Type>& results, Attrs attrs,
              const Location& at);
+  /// The same, with all results; poison is an empty list.
+  std::vector<Value> emit_all(OpCode code, std::vector<Value> operands, const std::vector<Type>& results, Attrs attrs,
+                              const Location& at);
   /// The same for an op with regions: `fill` gets the op, not yet in a block, and writes its regions.
   template <class Fill>
   void emit_with_regions(OpCode code, std::vector<Value> operands, Attrs attrs, const Location& at, Fill&& fill);
@@ -51,6 +58,10 @@ struct BuilderState : std::enable_shared_from_this<BuilderState> {
   Value read(const Tile& tile, const Location& at);
   void assign(Tile& target, const Tile& source);
 
+  /// The tiles and expansions among the operands as values of one shape; scalars stay as they are, and literals become
+  /// scalars of `literals`. Nothing when one is poison or the shape does not follow, which is then a fault.
+  std::optional<std::vector<Value>> fit(const std::vector<const Operand*>& operands, Elem literals, const Location& at);
+
   Value literal(const Operand& operand, Elem elem);
   /// Whether a handle belongs to this kernel; a fault if not.
   bool owns(const std::shared_ptr<BuilderState>& other, const Location& at);
@@ -59,8 +70,6 @@ struct BuilderState : std::enable_shared_from_this<BuilderState> {
   std::vector<Value> indices(const std::vector<Operand>& operands);
 
   bool check(std::unique_ptr<Op>& op, const Location& at);
-  /// No value is made by this op or one in its regions any more: it is about to go.
-  void forget(const Op& op);
 };
 
 /// Private members of View for the builder's own functions.
@@ -73,6 +82,8 @@ struct ViewAccess {
 /// the coordinates.
 void emit_copy(OpCode code, const View& slot, Value tensor, std::vector<Value> operands,
                std::initializer_list<Operand> offsets, Attrs attrs, const Location& at);
+/// No value is made by this op or one in its regions any more: it is about to go.
+void forget(Module& module, const Op& op);
 
 /// While an op's regions are written: a throw from the user's function drops the op, and handles made in it must
 /// not point to what is gone.
@@ -80,7 +91,7 @@ struct ForgetUnlessKept {
   BuilderState& state;
   const std::unique_ptr<Op>& op;
   ~ForgetUnlessKept() {
-    if (op) state.forget(*op);
+    if (op) forget(state.module, *op);
   }
 };
 

@@ -89,26 +89,6 @@ Tile compare(const char* pred, const Operand& a, const Operand& b) {
   return elementwise(OpCode::cmp, {&a, &b}, std::move(attrs), 0, Elem::b1);
 }
 
-Tile reduction(const char* kind, const Operand& x, int axis, Extent extent) {
-  BuilderState* s = state_of({&x});
-  if (!s) return {};
-  const Value v = s->read(*x.tile, x.at);
-  if (v == no_value) return {};
-  Type type = s->module.type(v);
-  if (!type.is_tile() || axis < 0 || axis >= type.shape.rank || type.shape.rank < 2) {
-    s->fault(std::string(kind) + ": axis " + std::to_string(axis) + " of " + to_string(type) + " cannot be reduced",
-             x.at);
-    return {};
-  }
-  for (int i = axis; i + 1 < type.shape.rank; ++i) type.shape[i] = type.shape[i + 1];
-  type.shape[--type.shape.rank] = 0;
-  Attrs attrs;
-  attrs.set("kind", std::string(kind));
-  attrs.set("axis", int64_t{axis});
-  attrs.set("partial", int64_t{extent == Extent::Partial});
-  return s->handle(s->emit(OpCode::reduce, {v}, {type}, std::move(attrs), x.at), x.at);
-}
-
 }  // namespace
 
 Tile::Tile() = default;
@@ -187,18 +167,5 @@ Tile max(Operand a, Operand b) { return elementwise(OpCode::max, {&a, &b}); }
 Tile ceil_div(Operand a, Operand b) { return elementwise(OpCode::ceil_div, {&a, &b}); }
 Tile abs(Operand a) { return elementwise(OpCode::abs, {&a}); }
 Tile select(Operand c, Operand yes, Operand no) { return elementwise(OpCode::select, {&c, &yes, &no}, {}, 1); }
-
-Tile sum(Operand x, int axis, Extent extent) { return reduction("sum", x, axis, extent); }
-Tile maximum(Operand x, int axis, Extent extent) { return reduction("max", x, axis, extent); }
-
-Tile finish_sum(Operand x) {
-  BuilderState* s = state_of({&x});
-  if (!s) return {};
-  const Value v = s->read(*x.tile, x.at);
-  if (v == no_value) return {};
-  Attrs attrs;
-  attrs.set("kind", std::string("sum"));
-  return s->handle(s->emit(OpCode::finish, {v}, {s->module.type(v)}, std::move(attrs), x.at), x.at);
-}
 
 TLXJIT_NAMESPACE_END

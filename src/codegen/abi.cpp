@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "src/ir/access_p.h"
+
 TLXJIT_NAMESPACE_BEGIN
 
 namespace {
@@ -85,7 +87,7 @@ Result<Abi> make_abi(const Module& lowered, bool tensor_maps) {
   bool failed = false;
   walk(lowered.body, [&](const Op& op) {
     if (failed) return;
-    if (op.code == OpCode::load_scalar || op.code == OpCode::tile_store) {
+    if (op.code == OpCode::load_scalar || op.code == OpCode::tile_store || is_access(op.code)) {
       const size_t index = abi.tensor_index(op.operand(0));
       if (index == abi.tensors.size()) {
         failed = true;

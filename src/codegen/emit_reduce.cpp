@@ -17,7 +17,7 @@ void Emitter::reduce(const Op& op) {
   const std::string kind(op.attrs.text("kind"));
   if (op.attrs.integer("axis") != 1 || module_.type(v).elem != Elem::f32)
     return fail(op, "only f32 along axis 1 on this target");
-  if (kind != "max" && kind != "sum") return fail(op, "kind is sum or max");
+  if (kind != "max" && kind != "sum") return fail(op, "kind " + kind + " is not supported on this target");
   const std::vector<std::string> in = registers(from);
   const Fragment fragment = layouts_.fragment(from);
   const std::vector<std::string> names = register_names(v);

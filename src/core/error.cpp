@@ -46,6 +46,7 @@ const char* to_string(ErrorCode code) {
     case ErrorCode::deadlock: return "deadlock";
     case ErrorCode::internal_error: return "internal_error";
     case ErrorCode::timed_out: return "timed_out";
+    case ErrorCode::assertion_failed: return "assertion_failed";
   }
   return "unknown";
 }

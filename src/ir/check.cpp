@@ -1,5 +1,6 @@
 // src/ir/check.cpp — checks an op against its row of the op table, then by family.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/ir/access_p.h"
 #include "src/ir/check_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -112,8 +113,9 @@ std::string check_op(const Module& module, const Op& op) {
   if (operands < row.min_operands || (row.max_operands >= 0 && operands > row.max_operands))
     return "takes " + std::to_string(row.min_operands) + (row.max_operands == row.min_operands ? "" : " or more") +
            " operands, not " + std::to_string(operands);
-  if (static_cast<int>(op.results.size()) != row.results)
-    return "has " + std::to_string(row.results) + " results, not " + std::to_string(op.results.size());
+  if (row.results < 0 ? op.results.empty() : static_cast<int>(op.results.size()) != row.results)
+    return "has " + (row.results < 0 ? "one or more" : std::to_string(row.results)) + " results, not " +
+           std::to_string(op.results.size());
   if (static_cast<int>(op.regions.size()) != row.regions)
     return "has " + std::to_string(row.regions) + " regions, not " + std::to_string(op.regions.size());
   if (std::string what = check_attributes(op, row); !what.empty()) return what;
@@ -129,11 +131,11 @@ std::string check_op(const Module& module, const Op& op) {
     case Family::math:
     case Family::compare:
     case Family::cast: return check_scalar(module, op);
-    case Family::shape:
-    case Family::reduce: return check_tile(module, op);
+    case Family::shape: return check_shape(module, op);
+    case Family::reduce: return check_reduce(module, op);
     case Family::program:
     case Family::control: return check_control(module, op);
-    case Family::global:
+    case Family::global: return is_access(op.code) ? check_access(module, op) : check_memory(module, op);
     case Family::workspace: return check_memory(module, op);
     case Family::ring: return check_ring(module, op);
     case Family::local: return check_local(module, op);
@@ -143,6 +145,8 @@ std::string check_op(const Module& module, const Op& op) {
     case Family::launch:
     case Family::flag:
     case Family::cluster: return check_launch(module, op);
+    case Family::debug:
+    case Family::inline_text: return check_debug(module, op);
     case Family::tmem: break;  // its names are taken, its ops come later
   }
   return "has no rules";

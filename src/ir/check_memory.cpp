@@ -16,7 +16,8 @@ std::string check_indices(const Module& module, const Op& op, size_t first) {
   return {};
 }
 
-/// Axes longer than 1 of a box are the tile's axes, in order.
+}  // namespace
+
 std::string check_box(const Op& op, const Type& tensor, const Shape& tile) {
   const auto& box = op.attrs.list("box");
   if (static_cast<int32_t>(box.size()) != tensor.slots) return "box has one extent per axis of the tensor";
@@ -25,8 +26,6 @@ std::string check_box(const Op& op, const Type& tensor, const Shape& tile) {
   if (ragged < -1 || ragged >= tensor.slots) return "ragged is -1 or an axis";
   return {};
 }
-
-}  // namespace
 
 std::string check_control(const Module& module, const Op& op) {
   switch (op.code) {

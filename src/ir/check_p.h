@@ -38,6 +38,14 @@ std::string check_op(const Module& module, const Op& op);
 
 /// The size of a box, 0 where an extent is below 1 or the product is beyond that of any tile.
 int64_t box_elements(const std::vector<int64_t>& box);
+/// The `box` and `ragged` attributes of an access to a box: the axes longer than 1 are the tile's, in order.
+std::string check_box(const Op& op, const Type& tensor, const Shape& tile);
+/// A scalar or a tile.
+inline bool is_value(const Type& t) { return t.is_scalar() || t.is_tile(); }
+/// Whether there is arithmetic on it; fp8 and fp4 only convert.
+inline bool computes(Elem e) { return is_float(e) && e <= Elem::f64; }
+/// `no tile (…)` unless the type is a tile of a shape that tiles may have.
+std::string check_tile_type(const Type& type);
 /// Refuses an index (`what`) that is a constant and not one of n; any other is for the back end.
 std::string check_index(const Module& module, Value index, int64_t n, const char* what);
 /// The `offset` attribute, where there is one: aligned, and all of `bytes` below 2^31.
@@ -45,7 +53,8 @@ std::string check_shared_offset(const Op& op, int64_t bytes, int64_t alignment);
 
 // One function per family; check_op dispatches. Each assumes counts as in the op table.
 std::string check_scalar(const Module& module, const Op& op);
-std::string check_tile(const Module& module, const Op& op);
+std::string check_shape(const Module& module, const Op& op);
+std::string check_reduce(const Module& module, const Op& op);
 std::string check_control(const Module& module, const Op& op);
 std::string check_memory(const Module& module, const Op& op);
 std::string check_ring(const Module& module, const Op& op);
@@ -53,5 +62,7 @@ std::string check_local(const Module& module, const Op& op);
 std::string check_dot(const Module& module, const Op& op);
 std::string check_sync(const Module& module, const Op& op);
 std::string check_launch(const Module& module, const Op& op);
+std::string check_access(const Module& module, const Op& op);
+std::string check_debug(const Module& module, const Op& op);
 
 TLXJIT_NAMESPACE_END

@@ -6,9 +6,6 @@ TLXJIT_NAMESPACE_BEGIN
 
 namespace {
 
-bool is_value(const Type& t) { return t.is_scalar() || t.is_tile(); }
-bool computes(Elem e) { return is_float(e) && e <= Elem::f64; }  // fp8 and fp4 only convert
-
 std::string mismatch(const Type& a, const Type& b) {
   return "the operands differ: " + to_string(a) + " and " + to_string(b) + "; cast or broadcast one of them";
 }
@@ -128,42 +125,6 @@ std::string check_scalar(const Module& module, const Op& op) {
   if (!fits) return "works on " + std::string(wants) + ", not on " + to_string(a);
   const Type expected = op.code == OpCode::cmp ? a.with_elem(Elem::b1) : a;
   return result == expected ? "" : "gives " + to_string(expected) + ", not " + to_string(result);
-}
-
-std::string check_tile(const Module& module, const Op& op) {
-  const Type& result = module.type(op.results[0]);
-  if (!result.is_tile() || !result.shape.valid() || result.shape.rank == 0)
-    return to_string(result) + " is no tile (rank 1 to 5, each extent 1 to 2^20, at most 2^24 elements)";
-  const int64_t axis = op.attrs.integer("axis", -1);
-  if (op.code == OpCode::iota) {
-    if (result.elem != Elem::i32) return "gives i32";
-    return axis >= 0 && axis < result.shape.rank ? "" : "axis is out of range";
-  }
-  const Type& a = module.type(op.operands[0]);
-  if (op.code == OpCode::splat)
-    return a.is_scalar() && a.elem == result.elem ? ""
-                                                  : "repeats a scalar of the tile's element type, not " + to_string(a);
-  if (!a.is_tile()) return "works on tiles, not on " + to_string(a);
-  if (a.elem != result.elem) return "keeps the element type: " + to_string(a) + " to " + to_string(result);
-
-  if (op.code == OpCode::finish) {
-    if (a != result) return "keeps the type";
-  } else {
-    // broadcast inserts the axis that reduce removes
-    const Shape& more = op.code == OpCode::broadcast ? result.shape : a.shape;
-    const Shape& less = op.code == OpCode::broadcast ? a.shape : result.shape;
-    if (axis < 0 || axis >= more.rank) return "axis is out of range";
-    if (more.rank != less.rank + 1) return "the ranks differ by one: " + to_string(a) + " and " + to_string(result);
-    for (int i = 0, j = 0; i < more.rank; ++i)
-      if (i != axis && more[i] != less[j++])
-        return "the other axes stay: " + to_string(a) + " and " + to_string(result);
-    if (op.code == OpCode::broadcast) return {};
-    const int64_t partial = op.attrs.integer("partial", -1);
-    if (partial != 0 && partial != 1) return "partial is 0 or 1";
-  }
-  const std::string_view kind = op.attrs.text("kind");
-  if (kind != "sum" && kind != "max") return "kind is sum or max";
-  return a.elem == Elem::f32 ? "" : "works on f32, not on " + to_string(a) + "; cast first";
 }
 
 TLXJIT_NAMESPACE_END

@@ -81,6 +81,8 @@ const char* to_string(Family family) {
     case Family::flag: return "flag";
     case Family::cluster: return "cluster";
     case Family::tmem: return "tensor memory";
+    case Family::debug: return "debug";
+    case Family::inline_text: return "inline text";
   }
   return "";
 }

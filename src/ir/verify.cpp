@@ -74,7 +74,8 @@ class Verifier {
   }
 
   std::string misformed(const Op& op) {
-    if (op.code != OpCode::for_ && op.code != OpCode::each && op.code != OpCode::schedule)
+    if (op.code != OpCode::for_ && op.code != OpCode::each && op.code != OpCode::schedule &&
+        info(op.code).family != Family::reduce)
       for (const Block& region : op.regions)
         if (!region.args.empty()) return "its regions have no arguments";
     if (is_view_step(op.code)) {

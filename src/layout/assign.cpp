@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/layout/assign_p.h"
 
+#include "src/ir/check_p.h"
+
 TLXJIT_NAMESPACE_BEGIN
 
 namespace {
@@ -93,6 +95,8 @@ class Assigner {
       default: break;
     }
     if (info(op.code).scope != Scope::pure || op.results.empty() || !is_tile(op.result())) return;
+    if (!is_elementwise(op.code) && op.code != OpCode::finish)
+      return fail(op, std::string(info(op.code).text) + ": not supported on this target");
     for (Value v : op.operands)
       if (is_tile(v)) same(op, op.result(), v);
   }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "src/passes/allocate_shared_p.h"
+#include "src/passes/lower_accesses_p.h"
 #include "src/passes/lower_accumulators_p.h"
 #include "src/passes/lower_rings_p.h"
 #include "src/passes/lower_schedules_p.h"
@@ -91,6 +92,7 @@ Result<Module> lower(const Module& portable, const Target& target) {
   TLXJIT_TRY(place_waits(module, by_hand));
   TLXJIT_TRY(lower_stages(module));
   TLXJIT_TRY(lower_rings(module, target));
+  TLXJIT_TRY(lower_accesses(module));
   TLXJIT_TRY(lower_stores(module, target));
   TLXJIT_TRY(allocate_shared(module, target));
   TLXJIT_TRY(check_capabilities(module, target));

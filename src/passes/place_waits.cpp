@@ -132,7 +132,9 @@ class Placer {
         continue;
       const Op* def = module_.def(set.operands[1]);
       // A read of a variable stays: something in between may assign it.
-      if (!def || info(def->code).scope != Scope::pure || def->code == OpCode::get) continue;
+      // One that makes several values stays with the first of its uses.
+      if (!def || info(def->code).scope != Scope::pure || def->code == OpCode::get || def->results.size() != 1)
+        continue;
       for (size_t j = i; j-- > 0;)
         if (block.ops[j].get() == def) {
           std::rotate(block.ops.begin() + static_cast<long>(j), block.ops.begin() + static_cast<long>(j) + 1,

@@ -1,6 +1,7 @@
 // src/runtime/cpu_backend.cpp — the CPU as a device: the plug-in behind the device interface.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -48,13 +49,33 @@ class Workspaces {
   std::vector<std::unique_ptr<int32_t[]>> idle_;
 };
 
+/// Where the lines go that kernels print: to one reader, one at a time.
+class Printer {
+ public:
+  explicit Printer(std::function<void(std::string_view)> print) : print_(std::move(print)) {}
+
+  void line(std::string_view text) {
+    std::lock_guard lock(mutex_);
+    if (print_)
+      print_(text);
+    else
+      std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
+  }
+
+ private:
+  std::mutex mutex_;
+  const std::function<void(std::string_view)> print_;
+};
+
 class CpuKernel final : public LoadedKernel {
  public:
-  CpuKernel(const tlxjit_cpu_backend& plugin, tlxjit_cpu_kernel* kernel, const CompileInput& input, int threads)
+  CpuKernel(const tlxjit_cpu_backend& plugin, tlxjit_cpu_kernel* kernel, const CompileInput& input, int threads,
+            std::shared_ptr<Printer> printer)
       : plugin_(plugin),
         kernel_(kernel),
         module_(input.module),
         threads_(threads),
+        printer_(std::move(printer)),
         workspaces_(input.abi.workspace_words) {}
   ~CpuKernel() override { plugin_.destroy(kernel_); }
 
@@ -69,8 +90,9 @@ class CpuKernel final : public LoadedKernel {
     auto words = workspaces_.take();
     tlxjit_cpu_failure failure;
     failure.blocked_count = 0;
-    const tlxjit_cpu_launch launch{call.dims.data(), tensors.data(), call.scalars.data(),
-                                   words.get(),      call.grid,      threads_};
+    const tlxjit_cpu_launch launch{
+        call.dims.data(), tensors.data(), call.scalars.data(),         words.get(), call.grid,
+        threads_,         print,          const_cast<CpuKernel*>(this)};
     const tlxjit_cpu_status status = plugin_.launch(kernel_, &launch, &failure);
     workspaces_.give(std::move(words));  // the plug-in zeroes it after a failure
     if (status == TLXJIT_CPU_OK) return {};
@@ -78,18 +100,26 @@ class CpuKernel final : public LoadedKernel {
   }
 
  private:
+  static void print(void* kernel, uint32_t op, const tlxjit_cpu_place* at, const void* const* values) noexcept try {
+    const auto& self = *static_cast<const CpuKernel*>(kernel);
+    self.printer_->line(printed_line(self.module_, op, *at, values));
+  } catch (...) {  // a line that cannot be told is lost: nothing may pass through the plug-in
+  }
+
   static constexpr size_t max_tensors = 32;
   const tlxjit_cpu_backend& plugin_;
   tlxjit_cpu_kernel* const kernel_;
   const Module& module_;
   const int threads_;
+  const std::shared_ptr<Printer> printer_;
   mutable Workspaces workspaces_;
 };
 
 class CpuDevice final : public DeviceBackend {
  public:
-  CpuDevice(const tlxjit_cpu_backend& plugin, int threads, std::string without_features)
-      : plugin_(plugin), without_features_(std::move(without_features)) {
+  CpuDevice(const tlxjit_cpu_backend& plugin, int threads, std::string without_features,
+            std::shared_ptr<Printer> printer)
+      : plugin_(plugin), without_features_(std::move(without_features)), printer_(std::move(printer)) {
     const std::string count = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
     facts_ = {"cpu", "cpu", std::string(plugin.cpu_name) + ", " + count, threads, true};
   }
@@ -108,7 +138,7 @@ class CpuDevice final : public DeviceBackend {
     const tlxjit_cpu_status status = plugin_.compile(text.data(), text.size(), &options, &kernel, failure.get());
     compiled.compile_ms = watch.lap();
     if (status != TLXJIT_CPU_OK) return cpu_error(input.module, *failure, Stage::compile);
-    compiled.kernel = std::make_unique<CpuKernel>(plugin_, kernel, input, facts_.sms);
+    compiled.kernel = std::make_unique<CpuKernel>(plugin_, kernel, input, facts_.sms, printer_);
     return compiled;
   }
 
@@ -138,6 +168,7 @@ class CpuDevice final : public DeviceBackend {
   }
   const tlxjit_cpu_backend& plugin_;  // never unloaded
   const std::string without_features_;
+  const std::shared_ptr<Printer> printer_;
 };
 
 class CpuLibrary final : public BackendLibrary {
@@ -145,7 +176,8 @@ class CpuLibrary final : public BackendLibrary {
   explicit CpuLibrary(const EngineOptions& options)
       : path_(options.cpu_plugin),
         without_features_(options.cpu_without_features),
-        threads_(options.cpu_threads > 0 ? options.cpu_threads : usable_cpus()) {}
+        threads_(options.cpu_threads > 0 ? options.cpu_threads : usable_cpus()),
+        printer_(std::make_shared<Printer>(options.print)) {}
 
   Result<std::vector<std::string>> list() override {
     auto plugin = load();
@@ -156,7 +188,8 @@ class CpuLibrary final : public BackendLibrary {
     if (name != "cpu") return std::shared_ptr<DeviceBackend>();
     auto plugin = load();
     if (!plugin) return plugin.error();
-    return std::shared_ptr<DeviceBackend>(std::make_shared<CpuDevice>(**plugin, threads_, without_features_));
+    return std::shared_ptr<DeviceBackend>(
+        std::make_shared<CpuDevice>(**plugin, threads_, without_features_, printer_));
   }
   std::string_view names() const override { return "cpu"; }
 
@@ -171,6 +204,7 @@ class CpuLibrary final : public BackendLibrary {
 
   const std::string path_, without_features_;
   const int threads_;
+  const std::shared_ptr<Printer> printer_;
   std::mutex mutex_;
   const tlxjit_cpu_backend* plugin_ = nullptr;
 };

@@ -19,6 +19,14 @@ struct tlxjit_cpu_tensor {
   int64_t strides[5];
 };
 
+/* Where in a launch something happened. */
+struct tlxjit_cpu_place {
+  int32_t program;
+  uint32_t task_op; /* number of the `task` op */
+  int32_t replica;
+  int64_t element; /* of a tile; -1: of none */
+};
+
 /* One launch. Arrays follow the order of the `dim`, `tensor` and `scalar` ops in the module. */
 struct tlxjit_cpu_launch {
   const int32_t* dims;
@@ -27,6 +35,10 @@ struct tlxjit_cpu_launch {
   int32_t* workspace;      /* `words` zeroed words, or null */
   int32_t grid;            /* number of programs, ≥ 0, a multiple of the cluster */
   int32_t threads;         /* worker threads to use, ≥ 1 */
+  /* Told what `print` op number `op` prints: per operand the address of its elements, row-major, as in tensors. Called
+   * from any worker thread; null: nobody is told. */
+  void (*print)(void* data, uint32_t op, const struct tlxjit_cpu_place* at, const void* const* values);
+  void* print_data;
 };
 
 /* A fiber that waits when nothing of its launch that it could wait for can go on. Ops are numbered as in
@@ -56,12 +68,15 @@ enum tlxjit_cpu_status {
   TLXJIT_CPU_OUTSIDE = 6,  /* a slot, part, element or rank that there is not; `op` names the op */
   TLXJIT_CPU_TOO_MANY = 7, /* programs of a launch that must all be live */
   TLXJIT_CPU_POLICY = 8,   /* the process may not make memory executable */
+  TLXJIT_CPU_ASSERT = 9,   /* an assertion failed; `op` names it, `at` says where */
+  TLXJIT_CPU_INLINE = 10,  /* LLVM refused the inline text of `op` */
 };
 
 struct tlxjit_cpu_failure {
   enum tlxjit_cpu_status status;
   uint32_t op; /* op number, UINT32_MAX when none */
   char message[512];
+  struct tlxjit_cpu_place at; /* of an assertion */
   struct tlxjit_cpu_blocked blocked[64];
   uint32_t blocked_count; /* how many there were; at most 64 are listed */
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "src/runtime/elements_text_p.h"
 #include "src/runtime/guard_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -59,10 +60,46 @@ Error deadlock(const Module& module, const tlxjit_cpu_failure& failure) {
   return error;
 }
 
+std::string where(const std::vector<const Op*>& ops, const tlxjit_cpu_place& at) {
+  const Op* task = op_at(ops, at.task_op);
+  std::string text = name_of(task, "a task");
+  if (task && task->attrs.integer("replicas", 1) > 1) text += "[" + std::to_string(at.replica) + "]";
+  return text + " of program " + std::to_string(at.program);
+}
+
+Error failed_assertion(const Module& module, const tlxjit_cpu_failure& failure) {
+  const auto ops = numbered_ops(module);
+  const Op* op = op_at(ops, failure.op);
+  std::string message = "assertion in `" + module.name + "`: " + std::string(op ? op->attrs.text("message") : "") +
+                        " (" + where(ops, failure.at);
+  if (failure.at.element >= 0) message += ", element " + std::to_string(failure.at.element);
+  Error error = error_of(ErrorKind::user, Stage::run, ErrorCode::assertion_failed, message + ")");
+  if (op) error.location = module.location(*op);
+  return error;
+}
+
 }  // namespace
+
+std::string printed_line(const Module& module, uint32_t op_number, const tlxjit_cpu_place& at,
+                         const void* const* values) {
+  const auto ops = numbered_ops(module);
+  const Op* op = op_at(ops, op_number);
+  if (!op) return {};
+  std::string line = module.name + " " + where(ops, at) + ": ";
+  const std::string_view text = op->attrs.text("text");
+  size_t from = 0;
+  for (size_t i = 0; i < op->operands.size(); ++i) {
+    const size_t place = text.find("{}", from);  // there is one: a rule of the op
+    line += text.substr(from, place - from);
+    line += elements_text(module.type(op->operands[i]), values[i]);
+    from = place + 2;
+  }
+  return line.append(text.substr(from));
+}
 
 Error cpu_error(const Module& module, const tlxjit_cpu_failure& failure, Stage stage) {
   if (failure.status == TLXJIT_CPU_DEADLOCK) return deadlock(module, failure);
+  if (failure.status == TLXJIT_CPU_ASSERT) return failed_assertion(module, failure);
   const std::string message(failure.message, std::find(std::begin(failure.message), std::end(failure.message), '\0'));
   Error error = error_of(ErrorKind::internal, stage, ErrorCode::internal_error, "CPU: " + message);
   if (failure.status == TLXJIT_CPU_UNSUPPORTED) {
@@ -71,6 +108,11 @@ Error cpu_error(const Module& module, const tlxjit_cpu_failure& failure, Stage s
   } else if (failure.status == TLXJIT_CPU_COMPILER) {
     error.code = ErrorCode::compiler_failed;
     error.message = "CPU: LLVM refused the kernel's code, which is a fault of tlxjit";
+    error.log = message;
+  } else if (failure.status == TLXJIT_CPU_INLINE) {
+    error.kind = ErrorKind::user;
+    error.code = ErrorCode::compiler_failed;
+    error.message = "CPU: LLVM refused the inline text of `" + module.name + "`";
     error.log = message;
   } else if (failure.status == TLXJIT_CPU_MEMORY) {
     error.kind = ErrorKind::environment;

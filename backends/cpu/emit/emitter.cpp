@@ -38,6 +38,7 @@ void Emitter::block(const Block& block) {
 }
 
 void Emitter::op(const Op& op) {
+  if (is_stored_op(op)) return stored_op(op);
   if (is_tile_op(op, unit_.module)) return tile_op(op);
   if (info(op.code).scope != Scope::pure && op.code != OpCode::set) flush_all();
   switch (op.code) {

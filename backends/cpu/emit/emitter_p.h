@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backends/cpu/lane_p.h"
+#include "src/ir/access_p.h"
 #include "src/ir/check_p.h"
 #include "tlxjit/ir/module.h"
 
@@ -109,6 +110,12 @@ class Elements {
   Node bitcast(Node value, Elem from, Elem to);
   /// An elementwise op of the table; `elem` is the operands' element type.
   Node compute(const Op& op, llvm::ArrayRef<Node> in, Elem elem);
+  /// The same with casts and selects.
+  Node apply(const Op& op, llvm::ArrayRef<Node> in, Elem from, Elem to);
+  /// Joins two elements as a reduction of this kind does. Sums and products of f16 and bf16 are not rounded.
+  Node join(std::string_view kind, Node a, Node b, Elem elem);
+  /// What a reduction starts from. A number wins over NaN, so NaN is what changes no maximum and no minimum.
+  llvm::Constant* identity(std::string_view kind, Elem elem, unsigned lanes) const;
   Node larger(Node a, Node b, Elem elem);
   Node smaller(Node a, Node b, Elem elem);
   Node add(Node a, Node b, Elem elem);
@@ -136,6 +143,9 @@ class Elements {
 
 /// LLVM's comparison for `pred` of the op table.
 llvm::CmpInst::Predicate predicate(std::string_view text, Elem elem, const Op& op);
+
+/// The widest vector of at most 16 lanes that divides a row.
+unsigned lanes_for(int64_t columns);
 
 class Emitter : public Elements {
  public:
@@ -180,6 +190,7 @@ class Emitter : public Elements {
   Node tensor_address(Value tensor);
   Node load_scalar(const Op& op);
   void copy(const Op& op);
+  void copy_box(const Op& op, size_t first_coordinate, BoxMode mode, Node local);
   View view(Value v);
   Node element_address(const Op& op);
   void workspace(const Op& op);
@@ -215,6 +226,7 @@ class Emitter : public Elements {
   bool pending(Value v, size_t& group) const;
   int64_t take(Value v);
   Node tile_address(Value v);
+  Node arena_address(int64_t offset);
   void died(const Op& op);
   void close_scope();
 
@@ -222,8 +234,8 @@ class Emitter : public Elements {
   void emit_group(const Group& group);
   void emit_element(const Op& op, Position& p);
   void finish_row(const Op& op, Position& p);
-  void begin_reduce(const Op& op);
-  Node identity(const Op& op, unsigned lanes);
+  void begin_reduce(const Op& op, Position& p);
+  void end_reduce(const Op& op, Position& p);
   Node lane(Value v, Position& p);
   Node without_axis(const Position& p, int axis);
   bool stored(Value v, const Group& group) const;
@@ -231,6 +243,35 @@ class Emitter : public Elements {
   Node view_index(const Op& op, const View& view, Position& p);
   Node load_view(const Op& op, Position& p);
   void store_view(const Op& op, Position& p);
+
+  // stored.cpp: ops that work on tiles as they are stored, each in loops of its own
+  static bool is_stored_op(const Op& op);
+  void stored_op(const Op& op);
+  void flush_operands(const Op& op);
+  Node element(Value tile, Node index, unsigned lanes = 1);
+  Node element_address(Value tile, Node index);
+
+  // shape.cpp
+  struct Strided;  // elements of a tile at strides
+  Strided strided(Value tile);
+  void rearrange(const Op& op);
+  void copy_elements(Shape shape, Strided from, Strided to, Elem elem);
+
+  // fold.cpp
+  void fold(const Op& op);
+  std::vector<Node> region(const Block& region, llvm::ArrayRef<Node> args, unsigned lanes);
+
+  // access.cpp
+  struct Element;  // of an access: its number in the tile, and where in the tensor
+  void access(const Op& op);
+  void each_element(const Op& op, const ElementAccess& access, const std::function<void(const Element&)>& fn);
+  void if_inside(const Element& e, const std::function<void()>& fn);
+  Node atomic(const Op& op, const ElementAccess& access, const Element& e);
+
+  // debug.cpp
+  void print(const Op& op);
+  void assertion(const Op& op);
+  void inline_text(const Op& op);
 
   Unit& unit_;
   const Op& task_;

@@ -128,24 +128,30 @@ Node Emitter::load_scalar(const Op& op) {
   return load(at(data, b.CreateMul(offset, i64(size(elem)))), elem, 1);
 }
 
-/// copy.load, copy.lanes, copy.store and tile.store: a call with a constant box and coordinates on the stack.
+/// copy.load, copy.lanes, copy.store and tile.store.
 void Emitter::copy(const Op& op) {
   const bool load = op.code == OpCode::copy_load, from_tile = op.code == OpCode::tile_store;
   const bool to_local = load || op.code == OpCode::copy_lanes;
+  const Elem elem = type(op.operand(0)).elem;
+  const int64_t elements = box_elements(op.attrs.list("box"));
+  if (elements != type(op.operand(1)).shape.elements() || elem != type(op.operand(1)).elem)
+    unsupported(op, "a box that is not of the local memory's size");
+  Node local = from_tile ? tile_address(op.operand(1)) : slot_address(op.operand(1), op.operand(2), op);
+  copy_box(op, load ? 5 : from_tile ? 2 : 3, to_local ? BoxMode::load : BoxMode::store, local);
+  if (load) settle(barrier_address(op.operand(3), op.operand(4), op), b.getInt32(0), i64(-elements * size(elem)));
+}
+
+/// A call with a constant box, and coordinates on the stack.
+void Emitter::copy_box(const Op& op, size_t first, BoxMode mode, Node local) {
   const Value tensor = op.operand(0);
+  const Elem elem = type(tensor).elem;
   const auto rank = static_cast<size_t>(type(tensor).slots);
-  const size_t first = load ? 5 : from_tile ? 2 : 3;
   const std::vector<int64_t>& box = op.attrs.list("box");
   const int64_t ragged = op.attrs.integer("ragged", -1);
   const size_t coordinates = rank + (ragged >= 0 ? 1 : 0);
-  if (box.size() != rank || rank < 1 || rank > Shape::max_rank || op.operands.size() != first + coordinates ||
+  if (box.size() != rank || rank < 1 || rank > Shape::max_rank || op.operands.size() < first + coordinates ||
       ragged >= static_cast<int64_t>(rank))
     unsupported(op, "a box whose rank is not the tensor's");
-  const Elem elem = type(tensor).elem;
-  int64_t elements = 1;
-  for (int64_t extent : box) elements *= extent;
-  if (elements != type(op.operand(1)).shape.elements() || elem != type(op.operand(1)).elem)
-    unsupported(op, "a box that is not of the local memory's size");
 
   llvm::Type* i32 = b.getInt32Ty();
   llvm::Type* i64_type = b.getInt64Ty();
@@ -157,7 +163,7 @@ void Emitter::copy(const Op& op) {
   auto* array = llvm::ArrayType::get(i64_type, 5);
   llvm::Constant* constant = llvm::ConstantStruct::getAnon(
       {integer(i32, static_cast<int64_t>(rank)), integer(i32, size(elem)), integer(i32, ragged),
-       integer(i32, to_local ? 0 : 1), integer(i32, reduction_of(op)), integer(i32, static_cast<int64_t>(elem)),
+       integer(i32, static_cast<int64_t>(mode)), integer(i32, reduction_of(op)), integer(i32, static_cast<int64_t>(elem)),
        llvm::ConstantArray::get(array, extents)});
   auto* global = new llvm::GlobalVariable(unit_.code, constant->getType(), true, llvm::GlobalValue::PrivateLinkage,
                                           constant, "box");
@@ -174,12 +180,9 @@ void Emitter::copy(const Op& op) {
     put(offsetof(BoxAt, at), i, index64(op.operand(first + i)));
   }
   if (ragged >= 0) put(offsetof(BoxAt, bound), 0, index64(op.operand(first + rank)));
-
-  Node local = from_tile ? tile_address(op.operand(1)) : slot_address(op.operand(1), op.operand(2), op);
   auto runtime = unit_.code.getOrInsertFunction("tlxjit_cpu_copy", b.getVoidTy(), b.getPtrTy(), b.getPtrTy(),
                                                 b.getPtrTy(), b.getPtrTy());
   b.CreateCall(runtime, {global, where, tensor_address(tensor), local});
-  if (load) settle(barrier_address(op.operand(3), op.operand(4), op), b.getInt32(0), i64(-elements * size(elem)));
 }
 
 void Emitter::workspace(const Op& op) {

@@ -119,6 +119,13 @@ Node Elements::compute(const Op& op, llvm::ArrayRef<Node> in, Elem elem) {
   }
 }
 
+Node Elements::apply(const Op& op, llvm::ArrayRef<Node> in, Elem from, Elem to) {
+  if (op.code == OpCode::cast) return cast(op, in, from, to);
+  if (op.code == OpCode::bitcast) return bitcast(in[0], from, to);
+  if (op.code == OpCode::select) return b.CreateSelect(in[0], in[1], in[2]);
+  return compute(op, in, from);
+}
+
 Node Emitter::param(Value v) {
   const Op& op = *unit_.module.def(v);
   const int64_t index = unit_.index.at(v);
@@ -137,19 +144,13 @@ Node Emitter::scalar_op(const Op& op) {
     case OpCode::cluster_rank: return field(offsetof(Context, rank), b.getInt32Ty());
     case OpCode::replica: return replica_;
     case OpCode::get: return b.CreateLoad(reg(elem, 1), variables_.at(op.operand(0)));
-    case OpCode::cast: {
-      llvm::SmallVector<Node, 2> in;
-      for (Value v : op.operands) in.push_back(scalar(v));
-      return cast(op, in, type(op.operand(0)).elem, elem);
-    }
-    case OpCode::bitcast: return bitcast(scalar(op.operand(0)), type(op.operand(0)).elem, elem);
-    case OpCode::select: return b.CreateSelect(scalar(op.operand(0)), scalar(op.operand(1)), scalar(op.operand(2)));
+    case OpCode::clock: return b.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, llvm::ArrayRef<Node>());
     default: break;
   }
   if (!is_elementwise(op.code)) unsupported(op, "this op as a scalar");
   llvm::SmallVector<Node, 3> in;
   for (Value v : op.operands) in.push_back(scalar(v));
-  return compute(op, in, type(op.operand(0)).elem);
+  return apply(op, in, type(op.operand(0)).elem, elem);
 }
 
 }  // namespace cpu

@@ -96,6 +96,12 @@ void Elements::loop(int64_t n, int64_t step, const std::function<void(Node)>& bo
   b.SetInsertPoint(exit);
 }
 
+unsigned lanes_for(int64_t columns) {
+  unsigned lanes = 16;
+  while (columns % lanes != 0) lanes /= 2;
+  return lanes;
+}
+
 int64_t Arena::take(int64_t bytes) {
   constexpr int64_t line = 64;
   const int64_t all = (bytes + red_zone + line - 1) / line * line;

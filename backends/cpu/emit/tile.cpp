@@ -71,7 +71,9 @@ void Emitter::tile_op(const Op& op) {
   auto found = std::find_if(groups_.begin(), groups_.end(), same);
   if (found == groups_.end()) found = groups_.insert(groups_.end(), {shape, {}});
   found->ops.push_back(&op);
-  if (op.code == OpCode::acc_write || writes_shared) flush_at(static_cast<size_t>(found - groups_.begin()));
+  const bool gives_scalar = op.code == OpCode::reduce && type(op.result()).is_scalar();  // which anything may read
+  if (op.code == OpCode::acc_write || writes_shared || gives_scalar)
+    flush_at(static_cast<size_t>(found - groups_.begin()));
 }
 
 void Emitter::flush_all() {
@@ -113,7 +115,8 @@ bool Emitter::stored(Value v, const Group& group) const {
 
 void Emitter::flush(Group group) {
   for (const Op* op : group.ops)
-    if (!op->results.empty() && (op->code == OpCode::reduce || op->code == OpCode::var || stored(op->result(), group)))
+    if (!op->results.empty() && !type(op->result()).is_scalar() &&
+        (op->code == OpCode::reduce || op->code == OpCode::var || stored(op->result(), group)))
       take(op->result());
   emit_group(group);
 }
@@ -151,8 +154,10 @@ Node Emitter::tile_address(Value v) {
   if (auto variable = in_place_.find(v); variable != in_place_.end()) v = variable->second;
   auto found = tiles_.find(v);
   if (found == tiles_.end()) unsupported(task_, "a tile from outside the task");
-  return at(field(offsetof(Context, arena), b.getPtrTy()), found->second);
+  return arena_address(found->second);
 }
+
+Node Emitter::arena_address(int64_t offset) { return at(field(offsetof(Context, arena), b.getPtrTy()), offset); }
 
 }  // namespace cpu
 TLXJIT_NAMESPACE_END

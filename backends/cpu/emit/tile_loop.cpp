@@ -20,21 +20,23 @@ struct Emitter::Position {
   std::unordered_map<const Op*, Node> slots = {};   // of stores to buffers: addresses
   std::unordered_map<const Op*, View> views = {};   // of accesses to views
   std::unordered_map<Value, Node> sums = {};        // of reductions along the last axis: stack slots
+  std::unordered_map<Value, int64_t> wide = {};     // of others: arena offsets of f32 for sums that are rounded later
 };
 
 namespace {
-
-unsigned lanes_for(int64_t columns) {
-  unsigned lanes = 16;
-  while (columns % lanes != 0) lanes /= 2;
-  return lanes;
-}
 
 /// The number of rows that pass while the index along `axis` stays: the product of the row axes after it.
 int64_t rows_below(const Shape& s, int axis) {
   int64_t n = 1;
   for (int i = axis + 1; i < s.rank - 1; ++i) n *= s[i];
   return n;
+}
+
+std::string_view kind_of(const Op& op) { return op.attrs.text("kind"); }
+
+/// Whether a result is rounded once, at the end, from sums in f32.
+bool rounds_late(const Op& op, Elem elem) {
+  return (elem == Elem::f16 || elem == Elem::bf16) && (kind_of(op) == "sum" || kind_of(op) == "prod");
 }
 
 bool last_axis(const Op& op, const Shape& s) { return op.attrs.integer("axis") == s.rank - 1; }
@@ -60,7 +62,7 @@ void Emitter::emit_group(const Group& group) {
       if (last_axis(*op, s))
         p.sums[op->result()] = entry_alloca(reg(type(op->result()).elem, p.lanes));
       else
-        begin_reduce(*op);
+        begin_reduce(*op, p);
     }
   for (const Op* op : group.ops) switch (op->code) {
       case OpCode::buffer_store: p.slots[op] = slot_address(op->operand(0), op->operand(1), *op); break;
@@ -80,7 +82,7 @@ void Emitter::emit_group(const Group& group) {
         p.row_values[op->result()] = splat(value, p.lanes);
       }
       if (op->code == OpCode::reduce && last_axis(*op, s))
-        b.CreateStore(identity(*op, p.lanes), p.sums.at(op->result()));
+        b.CreateStore(identity(kind_of(*op), type(op->result()).elem, p.lanes), p.sums.at(op->result()));
     }
     loop(p.columns, p.lanes, [&](Node column) {
       p.column = column;
@@ -90,42 +92,49 @@ void Emitter::emit_group(const Group& group) {
     for (const Op* op : group.ops)
       if (op->code == OpCode::reduce && last_axis(*op, s)) finish_row(*op, p);
   });
-}
-
-/// What a reduction starts from. A number wins over NaN, so NaN is what changes no maximum.
-Node Emitter::identity(const Op& op, unsigned lanes) {
-  const Elem elem = type(op.result()).elem;
-  llvm::Type* t = reg(elem, lanes);
-  const bool sum = op.attrs.text("kind") == "sum";
-  if (!sum && op.attrs.text("kind") != "max") unsupported(op, "this kind of reduction");
-  if (is_float(elem)) return sum ? llvm::ConstantFP::getZero(t) : llvm::ConstantFP::getNaN(t);
-  const auto width = static_cast<unsigned>(bits(elem));
-  if (sum || is_unsigned_int(elem)) return llvm::Constant::getNullValue(t);
-  return llvm::ConstantInt::get(t, llvm::APInt::getSignedMinValue(width));
+  for (const Op* op : group.ops)
+    if (op->code == OpCode::reduce) end_reduce(*op, p);
 }
 
 /// A reduction along another axis than the last adds up in memory.
-void Emitter::begin_reduce(const Op& op) {
+void Emitter::begin_reduce(const Op& op, Position& p) {
+  const Type& t = type(op.result());
+  const bool late = rounds_late(op, t.elem);
+  const Elem elem = late ? Elem::f32 : t.elem;
+  if (late) p.wide[op.result()] = arena_.take(t.shape.elements() * size(elem));
+  const unsigned lanes = lanes_for(t.shape[t.shape.rank - 1]);
+  Node start = identity(kind_of(op), elem, lanes);
+  Node base = late ? arena_address(p.wide.at(op.result())) : tile_address(op.result());
+  loop(t.shape.elements(), lanes, [&](Node i) { store(start, at(base, b.CreateMul(i, i64(size(elem)))), elem); });
+}
+
+void Emitter::end_reduce(const Op& op, Position& p) {
+  const auto found = p.wide.find(op.result());
+  if (found == p.wide.end()) return;
   const Type& t = type(op.result());
   const unsigned lanes = lanes_for(t.shape[t.shape.rank - 1]);
-  Node start = identity(op, lanes);
-  Node base = tile_address(op.result());
-  loop(t.shape.elements(), lanes, [&](Node i) { store(start, at(base, b.CreateMul(i, i64(size(t.elem)))), t.elem); });
+  loop(t.shape.elements(), lanes, [&](Node i) {
+    Node sums = load(at(arena_address(found->second), b.CreateMul(i, i64(size(Elem::f32)))), Elem::f32, lanes);
+    store(round(sums, t.elem), element_address(op.result(), i), t.elem);
+  });
+  arena_.give(found->second);
 }
 
 void Emitter::finish_row(const Op& op, Position& p) {
-  const Elem elem = type(op.result()).elem;
-  Node x = b.CreateLoad(reg(elem, p.lanes), p.sums.at(op.result()));
+  const Type& t = type(op.result());
+  Node x = b.CreateLoad(reg(t.elem, p.lanes), p.sums.at(op.result()));
   // Halves onto each other: a fixed order, and short.
   for (unsigned n = p.lanes; n > 1; n /= 2) {
     std::vector<int> low(n / 2), high(n / 2);
     for (unsigned i = 0; i < n / 2; ++i) low[i] = static_cast<int>(i), high[i] = static_cast<int>(i + n / 2);
-    Node x0 = b.CreateShuffleVector(x, low), x1 = b.CreateShuffleVector(x, high);
-    x = op.attrs.text("kind") == "sum" ? (is_float(elem) ? b.CreateFAdd(x0, x1) : b.CreateAdd(x0, x1))
-                                       : larger(x0, x1, elem);
+    x = join(kind_of(op), b.CreateShuffleVector(x, low), b.CreateShuffleVector(x, high), t.elem);
   }
   if (p.lanes > 1) x = b.CreateExtractElement(x, uint64_t{0});
-  store(round(x, elem), at(tile_address(op.result()), b.CreateMul(p.row, i64(size(elem)))), elem);
+  x = round(x, t.elem);
+  if (t.is_scalar())
+    scalars_[op.result()] = x;  // rank 1: no loop over rows is around it
+  else
+    store(x, element_address(op.result(), p.row), t.elem);
 }
 
 Node Emitter::lane(Value v, Position& p) {
@@ -221,19 +230,18 @@ void Emitter::emit_element(const Op& op, Position& p) {
     case OpCode::view_load:
     case OpCode::view_gather: out = load_view(op, p); break;
     case OpCode::reduce: {
-      const Elem elem = type(op.result()).elem;
-      const bool sum = op.attrs.text("kind") == "sum";
-      auto join = [&](Node a, Node x) {
-        return sum ? (is_float(elem) ? b.CreateFAdd(a, x) : b.CreateAdd(a, x)) : larger(a, x, elem);
-      };
+      Elem elem = type(op.result()).elem;
       Node x = lane(op.operand(0), p);
       if (axis == s.rank - 1) {
         Node slot = p.sums.at(op.result());
-        b.CreateStore(join(b.CreateLoad(reg(elem, p.lanes), slot), x), slot);
-      } else {
-        Node slot = element(tile_address(op.result()), without_axis(p, axis), elem);
-        store(round(join(load(slot, elem, p.lanes), x), elem), slot, elem);
+        b.CreateStore(join(kind_of(op), b.CreateLoad(reg(elem, p.lanes), slot), x, elem), slot);
+        return;
       }
+      const auto wide = p.wide.find(op.result());
+      Node base = wide == p.wide.end() ? tile_address(op.result()) : arena_address(wide->second);
+      if (wide != p.wide.end()) elem = Elem::f32;
+      Node slot = element(base, without_axis(p, axis), elem);
+      store(join(kind_of(op), load(slot, elem, p.lanes), x, elem), slot, elem);
       return;
     }
     case OpCode::get:
@@ -266,24 +274,15 @@ void Emitter::emit_element(const Op& op, Position& p) {
                                : load(element(tile_address(op.operand(0)), without_axis(p, axis), elem), elem, p.lanes);
       break;
     }
-    case OpCode::cast:
-    case OpCode::bitcast: {
-      const Elem from = type(op.operand(0)).elem, to = type(op.result()).elem;
-      llvm::SmallVector<Node, 2> in;
-      for (Value v : op.operands) in.push_back(lane(v, p));
-      out = op.code == OpCode::cast ? cast(op, in, from, to) : bitcast(in[0], from, to);
-      break;
-    }
-    case OpCode::select: {
-      Node condition = type(op.operand(0)).is_scalar() ? scalar(op.operand(0)) : lane(op.operand(0), p);
-      out = b.CreateSelect(condition, lane(op.operand(1), p), lane(op.operand(2), p));
-      break;
-    }
     default: {
       if (!is_elementwise(op.code)) unsupported(op, "this op on tiles");
       llvm::SmallVector<Node, 3> in;
-      for (Value v : op.operands) in.push_back(lane(v, p));
-      out = compute(op, in, type(op.operand(0)).elem);
+      for (Value v : op.operands) {
+        // A scalar condition chooses whole tiles.
+        const bool whole = op.code == OpCode::select && in.empty() && type(v).is_scalar();
+        in.push_back(whole ? scalar(v) : lane(v, p));
+      }
+      out = apply(op, in, type(op.operand(0)).elem, type(op.result()).elem);
     }
   }
   p.held[op.result()] = out;

@@ -28,7 +28,8 @@ class Uses {
       const int operands = static_cast<int>(op->operands.size());
       if (row.level == Level::portable) throw Unsupported{op.get(), "an op of portable IR"};
       if (operands < row.min_operands || (row.max_operands >= 0 && operands > row.max_operands) ||
-          static_cast<int>(op->results.size()) != row.results || static_cast<int>(op->regions.size()) != row.regions)
+          (row.results >= 0 && static_cast<int>(op->results.size()) != row.results) ||
+          static_cast<int>(op->regions.size()) != row.regions)
         throw Unsupported{op.get(), "a wrong number of operands, results or regions"};
       for (Value v : op->operands) use(v, *op);
       for (const Block& region : op->regions) visit(region, op.get());

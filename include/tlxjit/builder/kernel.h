@@ -14,6 +14,8 @@
 #include "tlxjit/builder/barrier.h"
 #include "tlxjit/builder/buffer.h"
 #include "tlxjit/builder/math.h"
+#include "tlxjit/builder/reduce.h"
+#include "tlxjit/builder/shape.h"
 #include "tlxjit/builder/tile.h"
 #include "tlxjit/core/result.h"
 
@@ -22,6 +24,21 @@ TLXJIT_NAMESPACE_BEGIN
 class Flag;
 class Task;
 class Turn;
+
+/// What a masked access leaves out, and what a load gives there: 0 unless `other` says something else.
+struct Masked {
+  std::optional<Operand> mask = {};   ///< a tile of b1; where it is false nothing is read or written
+  std::optional<Operand> other = {};  ///< of loads: also where the tensor has no element
+};
+
+/// What an atomic op makes of the element and the value.
+enum class Atomic { add, min, max, bit_and, bit_or, bit_xor, exchange };
+/// How an atomic op is ordered with the other accesses of its instance, as seen by others.
+enum class Order { relaxed, acquire, release, acq_rel };
+struct AtomicOptions {
+  std::optional<Operand> mask = {};
+  Order order = Order::relaxed;
+};
 
 /// A global-memory parameter, or a view of one. The innermost axis has stride 1, the others any stride that
 /// the call brings. Views are exact: loads outside give 0, stores outside are dropped.
@@ -37,6 +54,28 @@ class TLXJIT_API Tensor {
   /// Writes a tile at `offsets`. May be in flight until the instance ends.
   void store(std::initializer_list<Operand> offsets, const Tile& tile,
              std::source_location at = std::source_location::current()) const;
+  /// The same, elements for which the mask, a tile of b1, holds.
+  void store(std::initializer_list<Operand> offsets, const Tile& tile, const Tile& mask,
+             std::source_location at = std::source_location::current()) const;
+  /// The box of `shape` at `offsets` as a tile; what is outside or masked is `other`, else 0.
+  Tile load_tile(std::initializer_list<Operand> offsets, Shape shape, Masked masked = {},
+                 std::source_location at = std::source_location::current()) const;
+
+  /// One element for each of a tile. Indices, one per axis, are tiles (or expansions of them) and scalars, i32 or i64:
+  /// `x.load_at({rows.expand(1), columns.expand(0)})`. One outside the tensor gives `other`, else 0.
+  Tile load_at(std::initializer_list<Operand> indices, Masked masked = {},
+               std::source_location at = std::source_location::current()) const;
+  /// Writes each element of the tile to its place; indices outside are dropped. Where places are equal one is kept.
+  void store_at(std::initializer_list<Operand> indices, const Operand& tile, std::optional<Operand> mask = {},
+                std::source_location at = std::source_location::current()) const;
+  /// Atomically makes the element at `indices` op(element, value) and gives its former value. Where an index or the
+  /// value is a tile: once for each element of that tile; else once per instance. i32, u32, i64, u64; f32 and f64 for
+  /// add, min, max and exchange. An index outside does nothing and gives 0.
+  Tile atomic(Atomic op, std::initializer_list<Operand> indices, const Operand& value, AtomicOptions options = {},
+              std::source_location at = std::source_location::current()) const;
+  /// Puts `value` where the element equals `expected`; gives the former value.
+  Tile compare_exchange(std::initializer_list<Operand> indices, const Operand& expected, const Operand& value,
+                        AtomicOptions options = {}, std::source_location at = std::source_location::current()) const;
   /// The element at `indices` as a flag (builder/flag.h); of a whole tensor, not of a view.
   Flag flag(std::initializer_list<Operand> indices) const;
   /// Brings a tile at `offsets` nearer, to the second-level cache of a GPU; changes nothing.
@@ -49,6 +88,8 @@ class TLXJIT_API Tensor {
   friend class Slot;
   friend class View;
   friend class BarrierSlot;
+  Tile atomic(const char* kind, std::initializer_list<Operand> indices, const std::vector<const Operand*>& values,
+              const AtomicOptions& options, std::source_location at) const;
   std::shared_ptr<BuilderState> state_;
   Value value_ = no_value;
 };
@@ -379,6 +420,19 @@ class TLXJIT_API Kernel {
   /// While `condition` holds; both are run once, while the kernel is built.
   void loop(const std::function<Tile()>& condition, const std::function<void()>& body,
             std::source_location at = std::source_location::current());
+
+  /// Tells EngineOptions::print a line when it runs, once per instance: each {} of the text is the next value, a scalar
+  /// or a tile.
+  void print(std::string_view text, std::initializer_list<Operand> values = {},
+             std::source_location at = std::source_location::current());
+  /// Ends the launch with an error of this message unless the condition, a b1 scalar or tile, holds.
+  void require(Operand condition, std::string_view message);
+  /// A counter of the device that goes on with time, i64.
+  Scalar clock(std::source_location at = std::source_location::current());
+  /// Text of one target (`cpu`: an assembly template with LLVM's constraints, `"add $2, $0", "=r,0,r"`) on scalars, or
+  /// element by element on tiles. Nothing but the target's compiler looks into it.
+  Tile inline_text(std::string_view target, std::string_view text, std::string_view constraints, Elem result,
+                   std::initializer_list<Operand> operands, std::source_location at = std::source_location::current());
 
   /// Records a fault of the author's own, for generators that check their configuration.
   void fault(std::string message, std::source_location at = std::source_location::current());

@@ -141,11 +141,4 @@ TLXJIT_API Tile ceil_div(Operand a, Operand b);  ///< ⌈a / b⌉ of integers, a
 TLXJIT_API Tile abs(Operand a);
 TLXJIT_API Tile select(Operand condition, Operand yes, Operand no);
 
-/// How far a reduction goes at once. `Partial` leaves each lane its share, which `finish` adds up: between
-/// the two only +, − and scaling by row values apply.
-enum class Extent { Whole, Partial };
-TLXJIT_API Tile sum(Operand x, int axis, Extent extent = Extent::Whole);      ///< f32
-TLXJIT_API Tile maximum(Operand x, int axis, Extent extent = Extent::Whole);  ///< f32
-TLXJIT_API Tile finish_sum(Operand x);
-
 TLXJIT_NAMESPACE_END

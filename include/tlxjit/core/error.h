@@ -33,6 +33,7 @@ enum class ErrorCode : uint16_t {
   deadlock,          ///< every task of a program waits; `log` lists them
   internal_error,    ///< a broken invariant of tlxjit
   timed_out,         ///< a compile took longer than CompileOptions::time_limit
+  assertion_failed,  ///< an assertion of the kernel's author does not hold
 };
 
 /// What went wrong, where, and what to do about it.

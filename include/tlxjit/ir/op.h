@@ -45,6 +45,8 @@ enum class Family : uint8_t {
   flag,
   cluster,
   tmem,
+  debug,
+  inline_text,
 };
 
 enum class Level : uint8_t { portable, lowered, both };
@@ -60,7 +62,7 @@ struct OpInfo {
   Scope scope;
   int min_operands;
   int max_operands;  ///< -1: any number
-  int results;
+  int results;       ///< -1: one or more
   int regions;
   std::string_view attributes;
   std::string_view needs;

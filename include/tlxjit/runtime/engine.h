@@ -46,6 +46,8 @@ struct EngineOptions {
   bool read_environment = true;
   /// Told what is worth knowing and no error: devices that could not be opened, and why. May come from any thread.
   std::function<void(std::string_view)> log;
+  /// Told each line that kernels print, one at a time, from any thread, while the launch waits. Empty: standard error.
+  std::function<void(std::string_view)> print;
 };
 
 struct CompileOptions {

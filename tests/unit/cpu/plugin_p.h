@@ -113,7 +113,8 @@ class Kernel {
   Kernel& operator=(const Kernel&) = delete;
 
   tlxjit_cpu_status launch(const Launch& l) {
-    const tlxjit_cpu_launch launch{l.dims.data(), l.tensors.data(), l.scalars.data(), l.workspace, l.grid, l.threads};
+    const tlxjit_cpu_launch launch{l.dims.data(), l.tensors.data(), l.scalars.data(), l.workspace,
+                                   l.grid,        l.threads,        nullptr,          nullptr};
     return status = backend().launch(kernel_, &launch, &failure);
   }
 

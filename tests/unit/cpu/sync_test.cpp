@@ -130,7 +130,7 @@ TEST(Sync, LaunchesFromManyThreads) {
         Tensor<int32_t> out({2, 37});
         const int32_t dims[] = {37};
         const tlxjit_cpu_tensor tensors[] = {out};
-        const tlxjit_cpu_launch launch{dims, tensors, nullptr, workspace.data(), 3, 2};
+        const tlxjit_cpu_launch launch{dims, tensors, nullptr, workspace.data(), 3, 2, nullptr, nullptr};
         Kernel* k = &kernel;
         tlxjit_cpu_failure failure{};
         wrong += k->launch_raw(launch, failure) != TLXJIT_CPU_OK;

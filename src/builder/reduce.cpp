@@ -1,0 +1,158 @@
+// src/builder/reduce.cpp — reductions and scans of tiles.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tlxjit/builder/reduce.h"
+
+#include "src/builder/state_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+namespace {
+
+const char* text_of(Reduction kind) {
+  constexpr const char* texts[] = {"sum", "prod", "max", "min", "and", "or", "xor"};
+  return texts[static_cast<size_t>(kind)];
+}
+
+Type without(Type a, int axis) {
+  if (axis < 0 || axis >= a.shape.rank) return a;  // which the op's rules refuse
+  for (int i = axis; i + 1 < a.shape.rank; ++i) a.shape[i] = a.shape[i + 1];
+  a.shape[--a.shape.rank] = 0;
+  return a.shape.rank == 0 ? Type::scalar(a.elem) : a;
+}
+
+Attrs with_axis(const char* kind, int axis) {
+  Attrs attrs;
+  if (kind) attrs.set("kind", std::string(kind));
+  attrs.set("axis", int64_t{axis});
+  return attrs;
+}
+
+Tile reduction(const char* kind, const Operand& x, int axis, Extent extent = Extent::Whole,
+               std::optional<Elem> gives = {}) {
+  if (!x.tile || !x.tile->valid()) return {};
+  BuilderState& s = *Access::state(*x.tile);
+  const Value v = s.read(*x.tile, x.at);
+  if (v == no_value) return {};
+  Type type = without(s.module.type(v), axis);
+  if (gives) type.elem = *gives;
+  Attrs attrs = with_axis(kind, axis);
+  attrs.set("partial", int64_t{extent == Extent::Partial});
+  return s.handle(s.emit(OpCode::reduce, {v}, {type}, std::move(attrs), x.at), x.at);
+}
+
+/// reduce.custom and scan.custom: runs `join` once to write the region.
+std::vector<Tile> custom(OpCode code, std::initializer_list<Operand> xs, int axis, Attrs attrs, const JoinMany& join) {
+  if (xs.size() == 0 || !xs.begin()->tile || !xs.begin()->tile->valid()) return {};
+  BuilderState& s = *Access::state(*xs.begin()->tile);
+  const Location at = xs.begin()->at;
+  std::vector<Value> operands;
+  std::vector<Type> results, elements;
+  for (const Operand& x : xs) {
+    if (!x.tile) {
+      s.fault(std::string(info(code).text) + ": works on tiles, not on a number", x.at);
+      return {};
+    }
+    operands.push_back(s.read(*x.tile, x.at));
+    if (operands.back() == no_value) return {};
+    const Type type = s.module.type(operands.back());
+    results.push_back(code == OpCode::reduce_custom ? without(type, axis) : type);
+    elements.push_back(Type::scalar(type.elem));
+  }
+  auto op = s.module.make(code, std::move(operands), results, std::move(attrs), s.module.add_location(at));
+  const ForgetUnlessKept guard{s, op};
+  Block& region = op->regions[0];
+  std::vector<Tile> sides[2];
+  for (auto& side : sides)
+    for (const Type& type : elements) {
+      region.args.push_back(s.module.new_value(type));
+      side.push_back(s.constant_handle(region.args.back()));
+    }
+  struct Leave {
+    BuilderState& state;
+    bool before;
+    ~Leave() { state.elements = before; }
+  } leave{s, s.elements};
+  s.elements = true;
+  bool poison = false;
+  s.inside(region, [&] {
+    std::vector<Value> yielded;
+    for (const Tile& tile : join(sides[0], sides[1])) {
+      yielded.push_back(s.read(tile, at));
+      poison |= yielded.back() == no_value;
+    }
+    if (!poison) s.emit(OpCode::yield, std::move(yielded), {}, {}, at);
+  });
+  s.elements = leave.before;
+  if (poison || !s.check(op, at)) return {};
+  const std::vector<Value> made = op->results;
+  s.blocks.back()->ops.push_back(std::move(op));
+  std::vector<Tile> tiles;
+  for (Value v : made) tiles.push_back(s.handle(v, at));
+  return tiles;
+}
+
+JoinMany many(const Join& join) {
+  return
+      [&join](const std::vector<Tile>& a, const std::vector<Tile>& b) { return std::vector<Tile>{join(a[0], b[0])}; };
+}
+
+Tile first(std::vector<Tile> tiles) { return tiles.empty() ? Tile() : std::move(tiles[0]); }
+
+Attrs scan_attrs(const char* kind, int axis, ScanOptions options) {
+  Attrs attrs = with_axis(kind, axis);
+  if (kind) attrs.set("exclusive", int64_t{options.exclusive});
+  attrs.set("reverse", int64_t{options.reverse});
+  return attrs;
+}
+
+}  // namespace
+
+Tile reduce(Operand x, int axis, Reduction kind) { return reduction(text_of(kind), x, axis); }
+Tile sum(Operand x, int axis, Extent extent) { return reduction("sum", x, axis, extent); }
+Tile prod(Operand x, int axis) { return reduction("prod", x, axis); }
+Tile maximum(Operand x, int axis, Extent extent) { return reduction("max", x, axis, extent); }
+Tile minimum(Operand x, int axis) { return reduction("min", x, axis); }
+Tile any(Operand x, int axis) { return reduction("or", x, axis); }
+Tile all(Operand x, int axis) { return reduction("and", x, axis); }
+Tile argmax(Operand x, int axis) { return reduction("argmax", x, axis, Extent::Whole, Elem::i32); }
+Tile argmin(Operand x, int axis) { return reduction("argmin", x, axis, Extent::Whole, Elem::i32); }
+
+Tile finish_sum(Operand x) {
+  if (!x.tile || !x.tile->valid()) return {};
+  BuilderState& s = *Access::state(*x.tile);
+  const Value v = s.read(*x.tile, x.at);
+  if (v == no_value) return {};
+  Attrs attrs;
+  attrs.set("kind", std::string("sum"));
+  return s.handle(s.emit(OpCode::finish, {v}, {s.module.type(v)}, std::move(attrs), x.at), x.at);
+}
+
+Tile reduce(Operand x, int axis, const Join& join) { return first(reduce({x}, axis, many(join))); }
+std::vector<Tile> reduce(std::initializer_list<Operand> xs, int axis, const JoinMany& join) {
+  return custom(OpCode::reduce_custom, xs, axis, with_axis(nullptr, axis), join);
+}
+
+Tile scan(Operand x, int axis, Reduction kind, ScanOptions options) {
+  if (!x.tile || !x.tile->valid()) return {};
+  BuilderState& s = *Access::state(*x.tile);
+  const Value v = s.read(*x.tile, x.at);
+  if (v == no_value) return {};
+  const Type type = s.module.type(v);
+  return s.handle(s.emit(OpCode::scan, {v}, {type}, scan_attrs(text_of(kind), axis, options), x.at), x.at);
+}
+Tile cumsum(Operand x, int axis, ScanOptions options) { return scan(x, axis, Reduction::sum, options); }
+Tile cumprod(Operand x, int axis, ScanOptions options) { return scan(x, axis, Reduction::prod, options); }
+
+Tile scan(Operand x, int axis, const Join& join, ScanOptions options) {
+  return first(scan({x}, axis, many(join), options));
+}
+std::vector<Tile> scan(std::initializer_list<Operand> xs, int axis, const JoinMany& join, ScanOptions options) {
+  if (options.exclusive && xs.size() && xs.begin()->tile && xs.begin()->tile->valid()) {
+    Access::state(*xs.begin()->tile)
+        ->fault("scan.custom: is never exclusive: a function has no element to begin with", xs.begin()->at);
+    return {};
+  }
+  return custom(OpCode::scan_custom, xs, axis, scan_attrs(nullptr, axis, options), join);
+}
+
+TLXJIT_NAMESPACE_END

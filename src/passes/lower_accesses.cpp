@@ -1,0 +1,108 @@
+// src/passes/lower_accesses.cpp — accesses to elements of tensor views, at coordinates of the tensors.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/passes/lower_accesses_p.h"
+
+#include <optional>
+
+#include "src/ir/access_p.h"
+#include "src/passes/op_builder_p.h"
+#include "src/passes/tensor_view_p.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+namespace {
+
+class Lowering : public Rewriter {
+ public:
+  explicit Lowering(Module& module) : Rewriter(module) {}
+
+  Result<void> run_all() {
+    Rewriter::run(module_.body);
+    if (fault_) return std::move(*fault_);
+    return {};
+  }
+
+ private:
+  bool is_view(Value tensor) const { return module_.def(tensor)->code != OpCode::tensor; }
+
+  void rewrite(std::unique_ptr<Op> op, OpBuilder& b) override {
+    if (is_box_access(op->code)) return box(*op, b);
+    if (op->code == OpCode::load_scalar && is_view(op->operands[0])) {
+      scalar(*op, b);
+    } else if (is_access(op->code) && is_view(op->operands[0])) {
+      ElementAccess access = *access_of(module_, *op);
+      while (is_view(access.tensor)) step(access, b);
+      op->operands = access.operands();
+    }
+    keep(std::move(op), b);
+  }
+
+  std::optional<TensorPlace> place(const Op& op, const Shape& shape, const std::vector<Value>& offsets, OpBuilder& b) {
+    auto place = resolve(module_, op.operands[0], shape, offsets, b);
+    if (place) return std::move(*place);
+    if (!fault_) fault_ = place.error();
+    return std::nullopt;
+  }
+
+  void box(const Op& op, OpBuilder& b) {
+    ElementAccess access = *access_of(module_, op);
+    const bool load = access.values.empty();
+    const Type type = module_.type(load ? op.results[0] : access.values[0]);
+    const auto found = place(op, type.shape, access.indices, b);
+    if (!found) return;
+    access.tensor = found->tensor;
+    access.indices = found->coordinates;
+    access.bound = found->bound;
+    Op& made = b.append(load ? OpCode::tile_load : OpCode::tile_store_masked, access.operands(),
+                        load ? std::vector<Type>{type} : std::vector<Type>{}, found->attrs());
+    if (load) replace(op.results[0], made.results[0]);
+  }
+
+  /// The caller keeps the indices of a scalar load inside the view, so its ends do not matter.
+  void scalar(Op& op, OpBuilder& b) {
+    Shape point;
+    point.rank = static_cast<uint8_t>(op.operands.size() - 1);
+    for (int i = 0; i < point.rank; ++i) point[i] = 1;
+    const auto found = place(op, point, {op.operands.begin() + 1, op.operands.end()}, b);
+    if (!found) return;
+    op.operands = found->coordinates;
+    op.operands.insert(op.operands.begin(), found->tensor);
+  }
+
+  /// One view outwards: the indices as those of the tensor that the view was made from.
+  void step(ElementAccess& access, OpBuilder& b) {
+    const Op& view = *module_.def(access.tensor);
+    const auto axis = static_cast<size_t>(view.attrs.integer("axis"));
+    access.tensor = view.operands[0];
+    if (view.code == OpCode::select_axis) {
+      access.indices.insert(access.indices.begin() + static_cast<long>(axis), view.operands[1]);
+      return;
+    }
+    // In 64 bits nothing wraps; an index outside the window becomes −1, which is outside every tensor.
+    Value& index = access.indices[axis];
+    const Type type = module_.type(index).with_elem(Elem::i64);
+    const auto cast = [&](Value v) {
+      return module_.type(v).elem == Elem::i64 ? v : b.value(OpCode::cast, {v}, module_.type(v).with_elem(Elem::i64));
+    };
+    const auto spread = [&](Value scalar) { return type.is_tile() ? b.value(OpCode::splat, {scalar}, type) : scalar; };
+    const auto number = [&](int64_t n) {
+      return spread(b.value(OpCode::constant, {}, Type::scalar(Elem::i64), OpBuilder::attr("value", n)));
+    };
+    const auto compare = [&](const char* pred, Value x, Value y) {
+      return b.value(OpCode::cmp, {x, y}, type.with_elem(Elem::b1), OpBuilder::attr("pred", std::string(pred)));
+    };
+    const Value wide = cast(index);
+    const Value inside =
+        b.binary(OpCode::bit_and, compare("ge", wide, number(0)), compare("lt", wide, spread(cast(view.operands[2]))));
+    const Value moved = b.binary(OpCode::add, wide, spread(cast(view.operands[1])));
+    index = b.value(OpCode::select, {inside, moved, number(-1)}, type);
+  }
+
+  std::optional<Error> fault_;
+};
+
+}  // namespace
+
+Result<void> lower_accesses(Module& module) { return Lowering(module).run_all(); }
+
+TLXJIT_NAMESPACE_END
