@@ -74,6 +74,7 @@ Value written_buffer(const Module& module, const Op& op) {
 bool is_spread(OpCode code) {
   switch (code) {
     case OpCode::buffer_store:
+    case OpCode::buffer_store_remote:
     case OpCode::buffer_get:
     case OpCode::view_load:
     case OpCode::view_store:
@@ -285,7 +286,8 @@ class Placer {
   /// the instance comes after what all did.
   void before_by_hand(const Op& op, State& state, OpBuilder* b) {
     const bool arrives =
-        (op.code == OpCode::arrive || op.code == OpCode::barrier_sync) && by_hand_.count(op.operands[0]);
+        (op.code == OpCode::arrive || op.code == OpCode::arrive_remote || op.code == OpCode::barrier_sync) &&
+        by_hand_.count(op.operands[0]);
     if (arrives) {
       const int64_t pending = op.attrs.integer("pending", 0);
       const bool late = std::any_of(state.in_flight.begin(), state.in_flight.end(),

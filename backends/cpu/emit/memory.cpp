@@ -47,6 +47,7 @@ Node Emitter::bounded(Node i, Node n, const Op& op) {
   call->addFnAttr(llvm::Attribute::Cold);
   b.CreateUnreachable();
   b.SetInsertPoint(go_on);
+  return i;
 }
 
 /// The slot's address; `op` is the one that names the slot.
