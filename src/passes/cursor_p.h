@@ -34,6 +34,18 @@ struct Cursor {
     b.set(slot, b.value(OpCode::select, {wraps, b.i32(0), next}, Type::scalar(Elem::i32)));
     b.set(phase, b.binary(OpCode::bit_xor, p, b.value(OpCode::cast, {wraps}, Type::scalar(Elem::i32))));
   }
+
+  /// Passes over `count` slots.
+  void skip(Value count, OpBuilder& b) const {
+    const Value one = b.i32(1), p = b.get(phase);
+    Value rounds = count;
+    if (stages > 1) {
+      const Value n = b.i32(stages), at = b.binary(OpCode::add, b.get(slot), count);
+      rounds = b.binary(OpCode::div, at, n);
+      b.set(slot, b.binary(OpCode::mod, at, n));
+    }
+    b.set(phase, b.binary(OpCode::bit_xor, p, b.binary(OpCode::bit_and, rounds, one)));
+  }
 };
 
 TLXJIT_NAMESPACE_END

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "src/passes/allocate_shared_p.h"
 #include "src/passes/lower_accumulators_p.h"
 #include "src/passes/lower_rings_p.h"
 #include "src/passes/lower_schedules_p.h"
+#include "src/passes/lower_stages_p.h"
 #include "src/passes/lower_stores_p.h"
 #include "src/passes/place_tasks_p.h"
 #include "src/passes/place_waits_p.h"
@@ -81,9 +83,13 @@ Result<Module> lower(const Module& portable, const Target& target) {
   Module module = portable.clone();
   module.level = Level::lowered;
   module.target = target.name;
+  std::set<Value> by_hand;
+  for (const auto& op : module.body.ops)
+    if (op->code == OpCode::barrier) by_hand.insert(op->result());
   TLXJIT_TRY(lower_schedules(module));
   TLXJIT_TRY(lower_accumulators(module));
-  TLXJIT_TRY(place_waits(module));
+  TLXJIT_TRY(place_waits(module, by_hand));
+  TLXJIT_TRY(lower_stages(module));
   TLXJIT_TRY(lower_rings(module, target));
   TLXJIT_TRY(lower_stores(module, target));
   TLXJIT_TRY(allocate_shared(module, target));

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "src/ir/check_p.h"
 #include "src/passes/cursor_p.h"
@@ -20,7 +21,13 @@ struct RingPlan {
   std::vector<Value> buffers;
   Value full = no_value, empty = no_value;
   int fillers = 0, drainers = 0;  ///< instances
-  int64_t bytes = 0;
+  int64_t free_arrivals = 0;      ///< of all drainers, for one slot
+};
+
+/// How an instance fills the slots that one op acquires.
+struct Filling {
+  int64_t bytes = 0;    ///< that copies bring
+  bool stores = false;  ///< tiles are stored to fields
 };
 
 class Lowering : public Rewriter {
@@ -45,19 +52,50 @@ class Lowering : public Rewriter {
 
  private:
   Result<void> survey(const Op& task) {
-    std::map<Value, std::pair<bool, bool>> uses;
+    std::set<Value> filled, drained;
     walk(task.regions[0], [&](const Op& op) {
-      if (op.code == OpCode::acquire) uses[op.operands[0]].first = true;
-      if (op.code == OpCode::wait_slot) uses[op.operands[0]].second = true;
+      switch (op.code) {
+        case OpCode::acquire: filled.insert(op.operands[0]); break;
+        case OpCode::wait_slot: drained.insert(op.operands[0]); break;
+        case OpCode::load_field: fillings_[op.operands[0]].bytes += field_bytes(op); break;
+        case OpCode::store_field: fillings_[op.operands[0]].stores = true; break;
+        case OpCode::view_load:
+        case OpCode::view_gather: {
+          const Value slot = source_of(module_, op.operands[0]);
+          if (slot != no_value && module_.type(slot).kind == TypeKind::slot)
+            tile_readers_.insert({&task, module_.def(slot)->operands[0]});
+          break;
+        }
+        default: break;
+      }
     });
-    const int replicas = static_cast<int>(task.attrs.integer("replicas"));
-    for (auto& [ring, use] : uses) {
-      if (use.first) rings_[ring].fillers += replicas;
-      if (use.second) rings_[ring].drainers += replicas;
-      if (rings_[ring].fillers > 1)
-        return lower_error(module_, *module_.def(ring), "is filled by several instances; one can fill it");
+    const int64_t replicas = task.attrs.integer("replicas"), warps = task.attrs.integer("warps");
+    for (Value ring : filled) rings_[ring].fillers += static_cast<int>(replicas);
+    for (Value ring : drained) {
+      RingPlan& plan = rings_[ring];
+      const int64_t each = tile_readers_.count({&task, ring}) ? warps : 1;
+      const Op& op = *module_.def(ring);
+      if (const int64_t drainers = op.attrs.integer("drainers", 0); drainers > 0) {
+        if (plan.free_arrivals != 0 && plan.free_arrivals != drainers * each)
+          return lower_error(module_, op,
+                             "drainers() wants tasks that drain alike: all by dots, or tiles by equal warps");
+        plan.free_arrivals = drainers * each;
+      } else {
+        plan.free_arrivals += replicas * each;
+      }
+      plan.drainers += static_cast<int>(replicas);
     }
     return {};
+  }
+
+  /// The field that an op fills.
+  const Type& field_type(const Op& fill) {
+    const RingPlan& ring = rings_[module_.def(fill.operands[0])->operands[0]];
+    return ring.fields[field_index(ring, fill.attrs.text("field"))].view;
+  }
+  int64_t field_bytes(const Op& fill) {
+    const Type& field = field_type(fill);
+    return field.shape.elements() * bytes(field.elem);
   }
 
   void fail(Error error) {
@@ -70,15 +108,15 @@ class Lowering : public Rewriter {
       case OpCode::task: return task(std::move(op), b);
       case OpCode::acquire: return acquire(*op, b);
       case OpCode::load_field: return load(*op, b);
-      case OpCode::publish:
-        if (cursor_at_end_[op->operands[0]]) cursors_[{rings_of_[op->operands[0]], true}].advance(b);
-        return;
+      case OpCode::store_field: return store(*op, b);
+      case OpCode::publish: return publish(*op, b);
+      case OpCode::skip: return cursors_[{op->operands[0], op->attrs.text("side") == "fill"}].skip(op->operands[1], b);
       case OpCode::wait_slot: return wait(*op, b);
       case OpCode::field: return field(*op, b);
       case OpCode::release: {
         const Value slot = op->operands[0], ring = rings_of_[slot];
         b.append(OpCode::arrive, {rings_[ring].empty, slots_[slot]}, {},
-                 OpBuilder::attr("per", std::string("instance")));
+                 OpBuilder::attr("per", std::string(tile_readers_.count({task_, ring}) ? "warp" : "instance")));
         if (cursor_at_end_[slot]) cursors_[{ring, false}].advance(b);
         return;
       }
@@ -92,6 +130,10 @@ class Lowering : public Rewriter {
     const std::string& name = names_[op.results[0]];
     for (const RingField& f : ring.fields) {
       const int64_t swizzle = target_.tensor_maps ? 128 : 0;
+      if (target_.tensor_maps && f.view.shape.rank != 2)
+        return fail(lower_error(
+            module_, op,
+            "field '" + f.name + "' has rank " + std::to_string(f.view.shape.rank) + "; " + target_.name + " wants 2"));
       const int64_t row = f.view.shape[1] * bytes(f.view.elem);
       if (target_.tensor_maps && row % 128)
         return fail(lower_error(module_, op,
@@ -102,25 +144,25 @@ class Lowering : public Rewriter {
             lower_error(module_, op, "field '" + f.name + "' has more than 256 rows, the most that one copy fills"));
       ring.buffers.push_back(b.value(OpCode::buffer, {}, Type::buffer(ring.stages, f.view.shape, f.view.elem),
                                      OpBuilder::attr("swizzle", swizzle)));
-      ring.bytes += f.view.shape.elements() * bytes(f.view.elem);
     }
     const auto barrier = [&](const char* side, int64_t count) {
       Attrs attrs = OpBuilder::attr("count", count);
       attrs.set("name", name + side);
       return b.value(OpCode::barrier, {}, Type::barrier(ring.stages), std::move(attrs));
     };
-    ring.full = barrier(".full", ring.fillers);
-    ring.empty = barrier(".empty", ring.drainers);
+    ring.full = barrier(".full", op.attrs.integer("fillers", ring.fillers));
+    ring.empty = barrier(".empty", ring.free_arrivals);
   }
 
   void task(std::unique_ptr<Op> op, OpBuilder& b) {
     cursors_.clear();
+    task_ = op.get();
     add_publishes(op->regions[0]);
     Ops prologue;
     OpBuilder p{module_, &prologue, op->location};
     walk(op->regions[0], [&](const Op& inner) {
-      if (inner.code != OpCode::acquire && inner.code != OpCode::wait_slot) return;
-      const std::pair<Value, bool> key{inner.operands[0], inner.code == OpCode::acquire};
+      if (inner.code != OpCode::acquire && inner.code != OpCode::wait_slot && inner.code != OpCode::skip) return;
+      const std::pair<Value, bool> key{inner.operands[0], fills(inner)};
       if (!cursors_.count(key)) cursors_[key] = Cursor::make(p, rings_[key.first].stages);
     });
     Op& kept = *op;
@@ -141,7 +183,7 @@ class Lowering : public Rewriter {
       size_t end = block.ops.size(), last_fill = i;
       for (size_t j = i + 1; j < block.ops.size(); ++j) {
         if (block.ops[j]->operands.empty() || block.ops[j]->operands[0] != slot) continue;
-        if (block.ops[j]->code == OpCode::load_field) last_fill = j;
+        if (block.ops[j]->code == OpCode::load_field || block.ops[j]->code == OpCode::store_field) last_fill = j;
         if (block.ops[j]->code == end_code) end = j;
       }
       if (end == block.ops.size() && op.code == OpCode::acquire) {  // place_waits has put every release
@@ -150,16 +192,24 @@ class Lowering : public Rewriter {
                          module_.make(OpCode::publish, {slot}, {}, {}, op.location));
       }
       bool alone = true;
-      for (size_t j = i + 1; j < end; ++j) alone &= !takes(*block.ops[j], op.code, op.operands[0]);
+      for (size_t j = i + 1; j < end; ++j) alone &= !moves(*block.ops[j], fills(op), op.operands[0]);
       cursor_at_end_[slot] = alone;
     }
   }
 
-  static bool takes(const Op& op, OpCode code, Value ring) {
-    if (op.code == code && op.operands[0] == ring) return true;
+  /// The side of a ring that an acquire, wait or skip is on.
+  static bool fills(const Op& op) {
+    return op.code == OpCode::acquire || (op.code == OpCode::skip && op.attrs.text("side") == "fill");
+  }
+
+  /// Whether an op moves the ring's cursor on one side.
+  static bool moves(const Op& op, bool filling, Value ring) {
+    if ((op.code == OpCode::acquire || op.code == OpCode::wait_slot || op.code == OpCode::skip) &&
+        op.operands[0] == ring && fills(op) == filling)
+      return true;
     for (const Block& region : op.regions)
       for (const auto& inner : region.ops)
-        if (takes(*inner, code, ring)) return true;
+        if (moves(*inner, filling, ring)) return true;
     return false;
   }
 
@@ -171,11 +221,32 @@ class Lowering : public Rewriter {
     slots_[slot] = cursor.slot_now(b);
     if (filling) {
       b.append(OpCode::wait, {rings_[ring].empty, slots_[slot], cursor.former_phase(b)});
-      b.append(OpCode::expect, {rings_[ring].full, slots_[slot]}, {}, OpBuilder::attr("bytes", rings_[ring].bytes));
+      // Where tiles are stored too, the one arrival of this instance comes after them.
+      if (!fillings_[slot].stores) expect(slot, b);
     } else {
       b.append(OpCode::wait, {rings_[ring].full, slots_[slot], cursor.phase_now(b)});
     }
     if (!cursor_at_end_[slot]) cursor.advance(b);
+  }
+
+  void expect(Value slot, OpBuilder& b) {
+    b.append(OpCode::expect, {rings_[rings_of_[slot]].full, slots_[slot]}, {},
+             OpBuilder::attr("bytes", fillings_[slot].bytes));
+  }
+
+  void publish(Op& op, OpBuilder& b) {
+    const Value slot = op.operands[0], ring = rings_of_[slot];
+    const Filling& filling = fillings_[slot];
+    if (filling.stores) {
+      b.append(OpCode::fence, {});
+      b.append(OpCode::sync, {});
+      if (filling.bytes > 0)
+        expect(slot, b);
+      else
+        b.append(OpCode::arrive, {rings_[ring].full, slots_[slot]}, {},
+                 OpBuilder::attr("per", std::string("instance")));
+    }
+    if (cursor_at_end_[slot]) cursors_[{ring, true}].advance(b);
   }
 
   void acquire(Op& op, OpBuilder& b) { enter(op, b); }
@@ -206,6 +277,21 @@ class Lowering : public Rewriter {
     b.append(OpCode::copy_load, std::move(operands), {}, place->attrs());
   }
 
+  void store(Op& op, OpBuilder& b) {
+    const Value slot = op.operands[0];
+    const RingPlan& ring = rings_[rings_of_[slot]];
+    if (ring.buffers.size() != ring.fields.size()) return;
+    const size_t i = field_index(ring, op.attrs.text("field"));
+    if (op.operands.size() == 2) {
+      b.append(OpCode::buffer_store, {ring.buffers[i], slots_[slot], op.operands[1]});
+      return;
+    }
+    const Value view = b.value(OpCode::view, {ring.buffers[i], slots_[slot]}, ring.fields[i].view);
+    const Type& tile = module_.type(op.operands[1]);
+    const Value part = b.value(OpCode::part, {view, op.operands[2]}, Type::view(tile.shape, tile.elem));
+    b.append(OpCode::view_store, {part, op.operands[1]});
+  }
+
   void field(Op& op, OpBuilder& b) {
     const RingPlan& ring = rings_[rings_of_[op.operands[0]]];
     if (ring.buffers.size() != ring.fields.size()) return;
@@ -219,6 +305,9 @@ class Lowering : public Rewriter {
   std::map<Value, Value> rings_of_;  ///< slot value → ring
   std::map<Value, Value> slots_;     ///< slot value → slot number
   std::map<Value, bool> cursor_at_end_;
+  std::map<Value, Filling> fillings_;                   ///< by acquired slot
+  std::set<std::pair<const Op*, Value>> tile_readers_;  ///< (task, ring): it reads fields as tiles
+  const Op* task_ = nullptr;
   std::map<std::pair<Value, bool>, Cursor> cursors_;  ///< (ring, filling)
   std::optional<Error> fault_;
 };

@@ -19,6 +19,7 @@ constexpr int hidden_stages = 2;  // the scheduling task runs one tile ahead
 struct Plan {
   const Op* op = nullptr;
   bool dynamic = false;
+  bool one_each = false;  ///< a program per tile
   Value total = no_value;
   Block region;
   int word = 0;                   ///< its first word in the workspace
@@ -45,6 +46,7 @@ class Lowering : public Rewriter {
         Plan& plan = plans_[op->results[0]];
         plan.op = op.get();
         plan.dynamic = op->attrs.text("kind") == "dynamic";
+        plan.one_each = op->attrs.text("kind") == "grid";
       }
       if (op->code == OpCode::grid && !plans_.empty())
         return lower_error(module_, *op, "the grid is set by the schedule");
@@ -99,6 +101,10 @@ class Lowering : public Rewriter {
     plan.total = op.operands[0];
     plan.region = std::move(op.regions[0]);
     module_.set_def(op.results[0], nullptr);
+    if (plan.one_each) {
+      b.append(OpCode::grid, {plan.total});
+      return;
+    }
     b.append(OpCode::grid, {b.binary(OpCode::min, plan.total, b.value(OpCode::sms, {}, Type::scalar(Elem::i32)))});
     if (!plan.dynamic) return;
     b.append(OpCode::workspace, {}, {}, OpBuilder::attr("words", int64_t{2}));
@@ -151,9 +157,15 @@ class Lowering : public Rewriter {
 
   void iterate(Op& each, OpBuilder& b) {
     const Plan& plan = plans_[each.operands[0]];
-    const Value first = b.value(OpCode::program_id, {}, Type::scalar(Elem::i32));
-    const Value programs = b.value(OpCode::num_programs, {}, Type::scalar(Elem::i32));
+    Value first = b.value(OpCode::program_id, {}, Type::scalar(Elem::i32));
+    if (plan.one_each) return one_tile(each, plan, first, b);
+    Value programs = b.value(OpCode::num_programs, {}, Type::scalar(Elem::i32));
     if (!plan.dynamic) {
+      if (const int64_t n = replicas_that_split(each); n > 1) {
+        const Value replica = b.value(OpCode::replica, {}, Type::scalar(Elem::i32));
+        first = b.binary(OpCode::add, first, b.binary(OpCode::mul, replica, programs));
+        programs = b.binary(OpCode::mul, programs, b.i32(n));
+      }
       Op& loop = b.append(OpCode::for_, {first, plan.total, programs});
       const Value t = module_.new_value(Type::scalar(Elem::i32));
       loop.regions[0].args.push_back(t);
@@ -165,6 +177,33 @@ class Lowering : public Rewriter {
     } else {
       receive(each, plan, b);
     }
+  }
+
+  /// Among how many instances of the task the tiles are divided.
+  int64_t replicas_that_split(const Op& each) const {
+    return each.attrs.integer("split", 0) ? task_->attrs.integer("replicas") : 1;
+  }
+
+  /// Runs `fn` with the builder for what happens on this replica's turn: that of a count of tiles from 0 on.
+  template <class Fn>
+  void if_mine(Value count, int64_t replicas, OpBuilder& b, Fn&& fn) {
+    if (replicas == 1) return fn(b);
+    const Value replica = b.value(OpCode::replica, {}, Type::scalar(Elem::i32));
+    Op& branch = b.append(OpCode::if_, {b.compare("eq", b.get(count), replica)});
+    OpBuilder inner = b.in(branch.regions[0]);
+    fn(inner);
+    const Value next = b.binary(OpCode::add, b.get(count), b.i32(1));
+    b.set(count, b.binary(OpCode::mod, next, b.i32(replicas)));
+  }
+
+  /// The one tile of this program.
+  void one_tile(Op& each, const Plan& plan, Value program, OpBuilder& b) {
+    const std::vector<Value> tile = map_tile(plan, program, b);
+    const auto taken = [&](OpBuilder& in) { if_taken(tile[0], in, [&](OpBuilder& it) { body(each, tile, it); }); };
+    if (replicas_that_split(each) == 1) return taken(b);
+    const Value replica = b.value(OpCode::replica, {}, Type::scalar(Elem::i32));
+    OpBuilder first = b.in(b.append(OpCode::if_, {b.compare("eq", replica, b.i32(0))}).regions[0]);
+    taken(first);
   }
 
   /// The task that takes tiles from the counter and passes their indices on.
@@ -212,6 +251,8 @@ class Lowering : public Rewriter {
 
   void receive(Op& each, const Plan& plan, OpBuilder& b) {
     const Cursor cursor = Cursor::make(b, hidden_stages);
+    const int64_t replicas = replicas_that_split(each);
+    const Value count = replicas > 1 ? b.variable(b.i32(0)) : no_value;
     Op& loop = b.append(OpCode::while_, {});
     OpBuilder condition = b.in(loop.regions[0]);
     const Value slot = cursor.slot_now(condition);
@@ -227,7 +268,7 @@ class Lowering : public Rewriter {
     cursor.advance(condition);
     condition.append(OpCode::yield, {goes_on});
     OpBuilder inner = b.in(loop.regions[1]);
-    body(each, tile, inner);
+    if_mine(count, replicas, inner, [&](OpBuilder& in) { body(each, tile, in); });
   }
 
   std::map<Value, Plan> plans_;

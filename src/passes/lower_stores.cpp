@@ -68,6 +68,10 @@ class Lowering : public Rewriter {
         dropped_.push_back(std::move(op));  // kept alive: stores still look at their chains
         return;
       case OpCode::store: return store(*op, b);
+      case OpCode::copy_load:
+      case OpCode::copy_store:
+      case OpCode::copy_lanes:
+      case OpCode::copy_prefetch: return copy(std::move(op), b);
       case OpCode::task: return task(std::move(op), b);
       default: return keep(std::move(op), b);
     }
@@ -90,7 +94,7 @@ class Lowering : public Rewriter {
     if (!target_.tensor_maps) return {};
     std::set<Value> stored;
     walk(module_.body, [&](const Op& op) {
-      if (op.code == OpCode::store) stored.insert(parameter(op.operands[0]));
+      if (op.code == OpCode::store || op.code == OpCode::copy_store) stored.insert(parameter(op.operands[0]));
     });
     const Op* bad = nullptr;
     walk(module_.body, [&](const Op& op) {
@@ -116,13 +120,39 @@ class Lowering : public Rewriter {
                                Type::buffer(static_cast<int32_t>(replicas * staging.slots), tile.shape, tile.elem),
                                OpBuilder::attr("swizzle", int64_t{128}));
     }
+    bool by_hand = false;  // copies to tensors that the author wrote read shared memory to the end
+    walk(op->regions[0], [&](const Op& inner) { by_hand |= inner.code == OpCode::copy_store; });
     Op& kept = *op;
     keep(std::move(op), b);
-    if (stagings_.empty()) return;
+    if (stagings_.empty() && !by_hand) return;
     Attrs all = OpBuilder::attr("pending", int64_t{0});
     all.set("read", int64_t{0});
     OpBuilder end{module_, &kept.regions[0].ops, kept.location};
     end.append(OpCode::copy_drain, {}, {}, std::move(all));
+  }
+
+  /// A copy written by hand names a tensor or a view of one.
+  void copy(std::unique_ptr<Op> op, OpBuilder& b) {
+    if (module_.def(op->operands[0])->code == OpCode::tensor) return keep(std::move(op), b);
+    const size_t first = op->operands.size() - op->attrs.list("box").size();
+    Shape box;
+    for (int64_t extent : op->attrs.list("box")) box.dim[box.rank++] = extent;
+    auto place = resolve(module_, op->operands[0], box,
+                         {op->operands.begin() + static_cast<long>(first), op->operands.end()}, b);
+    if (!place) {
+      if (!fault_) fault_ = place.error();
+      return;
+    }
+    if (place->ragged == static_cast<int>(place->box.size()) - 1) {
+      if (!fault_) fault_ = lower_error(module_, *op, "a window along the last axis cannot be copied as a whole");
+      return;
+    }
+    op->operands.resize(first);
+    op->operands[0] = place->tensor;
+    for (Value v : place->operands()) op->operands.push_back(v);
+    const Attrs attrs = place->attrs();
+    for (const auto& [name, value] : attrs.all()) op->attrs.set(name, value);
+    keep(std::move(op), b);
   }
 
   void store(Op& op, OpBuilder& b) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "src/ir/check_p.h"
 #include "src/passes/op_builder_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -16,13 +17,15 @@ namespace {
 struct DotReads {
   Value acc = no_value;
   Value variable = no_value;  ///< the variable whose value is operand a
-  std::set<Value> slots;
+  std::set<Value> slots;      ///< of rings
+  std::set<Value> buffers;    ///< made by hand
 };
 
 /// At one point of the program, over all paths that lead there.
 struct State {
   std::map<const Op*, int> in_flight;  ///< dot → least number of groups issued after it
   bool dirty = true;                   ///< registers of sums or operands were touched since the last fence
+  bool spread = false;                 ///< all threads accessed shared memory since they last met
 
   bool operator==(const State&) const = default;
   void join(const State& other) {
@@ -31,6 +34,7 @@ struct State {
       if (!added) at->second = std::min(at->second, younger);
     }
     dirty |= other.dirty;
+    spread |= other.spread;
   }
 };
 
@@ -41,21 +45,51 @@ struct Pending {
   bool written = false;  ///< by the author; else implied
 };
 
-/// A value's view chain ends at the slot it was taken from.
+/// The slot that a value is or is a view of.
 Value slot_of(const Module& module, Value v) {
-  for (const Op* def = module.def(v); def; def = module.def(v)) {
-    if (def->code == OpCode::wait_slot || def->code == OpCode::acquire) return v;
-    if (def->code != OpCode::field && def->code != OpCode::part && def->code != OpCode::trans) return no_value;
-    v = def->operands[0];
+  if (module.type(v).kind == TypeKind::view) v = source_of(module, v);
+  return v != no_value && module.type(v).kind == TypeKind::slot ? v : no_value;
+}
+
+/// The buffer that a value is or is a view of, the one that owns the storage.
+Value buffer_of(const Module& module, Value v) {
+  v = source_of(module, v);
+  return v != no_value && module.type(v).kind == TypeKind::buffer ? v : no_value;
+}
+
+/// The buffer that an op writes, by hand, or no_value.
+Value written_buffer(const Module& module, const Op& op) {
+  switch (op.code) {
+    case OpCode::buffer_store:
+    case OpCode::buffer_put:
+    case OpCode::view_store:
+    case OpCode::view_scatter: return buffer_of(module, op.operands[0]);
+    case OpCode::copy_load:
+    case OpCode::copy_lanes: return buffer_of(module, op.operands[1]);
+    default: return no_value;
   }
-  return no_value;
+}
+
+/// Whether all threads of the instance access shared memory.
+bool is_spread(OpCode code) {
+  switch (code) {
+    case OpCode::buffer_store:
+    case OpCode::buffer_store_remote:
+    case OpCode::buffer_get:
+    case OpCode::view_load:
+    case OpCode::view_store:
+    case OpCode::view_gather:
+    case OpCode::view_scatter: return true;
+    default: return false;
+  }
 }
 
 class Placer {
  public:
-  explicit Placer(Module& module) : module_(module) {}
+  Placer(Module& module, const std::set<Value>& by_hand) : module_(module), by_hand_(by_hand) {}
 
   void task(Op& task) {
+    one_warp_ = task.attrs.integer("warps") == 1;
     survey(task.regions[0]);
     sink(task.regions[0]);
     add_releases(task.regions[0]);
@@ -77,7 +111,10 @@ class Placer {
       DotReads& reads = dots_[&op];
       reads.acc = op.operands[0];
       for (size_t i : {size_t{1}, size_t{2}})
-        if (Value slot = slot_of(module_, op.operands[i]); slot != no_value) reads.slots.insert(slot);
+        if (Value slot = slot_of(module_, op.operands[i]); slot != no_value)
+          reads.slots.insert(slot);
+        else if (Value buffer = buffer_of(module_, op.operands[i]); buffer != no_value)
+          reads.buffers.insert(buffer);
       const Op* a = module_.def(op.operands[1]);
       if (a && a->code == OpCode::get) {
         reads.variable = a->operands[0];
@@ -159,7 +196,9 @@ class Placer {
       case OpCode::acquire:
       case OpCode::wait:
       case OpCode::flag_wait:
-      case OpCode::cluster_sync: return true;
+      case OpCode::cluster_sync:
+      case OpCode::barrier_sync:
+      case OpCode::stage: return true;
       default: break;
     }
     for (const Block& region : op.regions)
@@ -218,6 +257,10 @@ class Placer {
         continue;  // written by release_complete
       }
       regions(op, state, emit);
+      if (is_spread(op.code)) state.spread = true;
+      if (op.code == OpCode::sync) state.spread = false;
+      if (op.code == OpCode::dot_wait) wait(state, static_cast<int>(op.attrs.integer("pending")), nullptr);
+      if (op.code == OpCode::arrive && emit) forget_pending(op);
       if (op.code == OpCode::acc_read || op.code == OpCode::acc_write) state.dirty = true;
       if (op.code == OpCode::set && operand_variables_.count(op.operands[0])) state.dirty = true;
       if (emit) block.ops.push_back(std::move(old[i]));
@@ -231,8 +274,37 @@ class Placer {
     finish(false);
   }
 
+  static void forget_pending(Op& arrive) {
+    Attrs attrs;
+    attrs.set("per", std::string(arrive.attrs.text("per")));
+    arrive.attrs = std::move(attrs);
+  }
+
+  /// An arrival that the author wrote says that what this instance did before is done, and what one thread does for
+  /// the instance comes after what all did.
+  void before_by_hand(const Op& op, State& state, OpBuilder* b) {
+    const bool arrives =
+        (op.code == OpCode::arrive || op.code == OpCode::arrive_remote || op.code == OpCode::barrier_sync) &&
+        by_hand_.count(op.operands[0]);
+    if (arrives) {
+      const int64_t pending = op.attrs.integer("pending", 0);
+      const bool late = std::any_of(state.in_flight.begin(), state.in_flight.end(),
+                                    [&](const auto& item) { return item.second >= pending; });
+      if (late) wait(state, static_cast<int>(pending), b);
+    }
+    if (const Value buffer = written_buffer(module_, op); buffer != no_value)
+      complete(state, b, [&](const DotReads& reads) { return reads.buffers.count(buffer) != 0; });
+    const bool elected = (arrives && op.attrs.text("per") != "warp") || op.code == OpCode::copy_load ||
+                         op.code == OpCode::copy_store || op.code == OpCode::buffer_put;
+    if (elected && state.spread) {
+      if (b && !one_warp_) b->append(OpCode::sync, {});
+      state.spread = false;
+    }
+  }
+
   /// What must happen before an op.
   void before(const Op& op, const Op* next, State& state, OpBuilder* b) {
+    before_by_hand(op, state, b);
     if (op.code == OpCode::acc_read || op.code == OpCode::acc_write)
       complete(state, b, [&](const DotReads& reads) { return reads.acc == op.operands[0]; });
     // Before the op that makes a value for an operand in flight, or before the assignment itself.
@@ -291,6 +363,8 @@ class Placer {
   }
 
   Module& module_;
+  const std::set<Value>& by_hand_;
+  bool one_warp_ = false;
   std::map<const Op*, DotReads> dots_;
   std::set<Value> operand_variables_;
   std::map<Value, int> uses_;
@@ -300,9 +374,9 @@ class Placer {
 
 }  // namespace
 
-Result<void> place_waits(Module& module) {
+Result<void> place_waits(Module& module, const std::set<Value>& by_hand) {
   for (auto& op : module.body.ops)
-    if (op->code == OpCode::task) Placer(module).task(*op);
+    if (op->code == OpCode::task) Placer(module, by_hand).task(*op);
   return {};
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <set>
+
 #include "src/passes/lower_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -16,6 +18,8 @@ TLXJIT_NAMESPACE_BEGIN
 ///   - release of each slot at the first point where all its reads are known to be complete; one that the author
 ///     wrote no later than the next op that may wait for another task.
 /// Younger groups stay in flight wherever the count allows it.
-Result<void> place_waits(Module& module);
+/// Arrivals at the barriers `by_hand` come after the instance's earlier dots, but for the `pending` youngest; writes
+/// to a buffer after the dots that read it; what one thread does for an instance after what all its threads did (sync).
+Result<void> place_waits(Module& module, const std::set<Value>& by_hand = {});
 
 TLXJIT_NAMESPACE_END

@@ -85,6 +85,7 @@ void HopperTarget::copy_load(Emitter& e, const Op& op) {
 
 void HopperTarget::copy_store(Emitter& e, const Op& op) {
   CopyPlan plan;
+  if (op.attrs.find("reduce")) return e.fail(op, "a store that reduces is not supported by the NVIDIA back end");
   if (!plan_copy(e, op, 3, plan)) return;
   e.issue(statements(ptx_, plan, {}) + " " + ptx_(Ptx::bulk_commit));
 }

@@ -103,7 +103,7 @@ SharedView HopperTarget::follow(Emitter& e, const Op& user, Value value) {
     return view;
   }
   if (op->code != OpCode::view) {
-    e.fail(user, "an operand is no view of a buffer");
+    e.fail(*op, "is not supported by the NVIDIA back end as an operand of dots");
     return view;
   }
   view.buffer = e.module().def(op->operand(0));

@@ -106,7 +106,9 @@ void HopperTarget::hardware(Emitter& e, const Op& op) {
     case OpCode::arrive: return arrive(e, op);
     case OpCode::expect: return expect(e, op);
     case OpCode::sync: return sync(e, op);
-    case OpCode::fence: return e.out().line(ptx_(Ptx::fence_async));
+    case OpCode::fence:
+      if (op.attrs.find("scope")) return e.fail(op, "a fence of this scope is not supported by the NVIDIA back end");
+      return e.out().line(ptx_(Ptx::fence_async));
     case OpCode::copy_load: return copy_load(e, op);
     case OpCode::copy_store: return copy_store(e, op);
     case OpCode::copy_drain: return copy_drain(e, op);
