@@ -103,8 +103,12 @@ struct Box {
   int32_t bytes;   // of an element
   int32_t ragged;  // the axis that `bound` limits, or −1
   int32_t store;   // 0: tensor → local
+  int32_t reduce;  // a CopyReduction: what a store does with what is there
+  int32_t elem;    // an Elem; only reductions ask
   int64_t extent[5];
 };
+
+enum CopyReduction : int32_t { replace, reduce_add, reduce_min, reduce_max, reduce_and, reduce_or, reduce_xor };
 
 /// The part of a copy that is known only when it runs.
 struct BoxAt {
@@ -121,6 +125,8 @@ void tlxjit_cpu_flag_wait(Context* context, const void* flag, int64_t element, i
                           uint32_t wait_op, uint32_t tensor_op);
 void tlxjit_cpu_cluster_sync(Context* context, uint32_t op);
 void tlxjit_cpu_settle(Barrier* barrier, int32_t arrivals, int64_t bytes);
+/// Arrives and waits for the phase that the arrival belongs to: all fibers of a program share a thread.
+void tlxjit_cpu_meet(Context* context, Barrier* barrier, int32_t slot, uint32_t op, uint32_t barrier_op);
 [[noreturn]] void tlxjit_cpu_outside(Context* context, int64_t index, int64_t count, uint32_t op);
 void tlxjit_cpu_copy(const Box* box, const BoxAt* at, const tlxjit_cpu_tensor* tensor, uint8_t* local);
 }

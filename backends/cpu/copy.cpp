@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/context_p.h"
+#include "backends/cpu/reduce_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
@@ -52,6 +53,9 @@ struct Copy {
     const auto bytes = static_cast<size_t>((high[k] - low[k]) * box.bytes);
     if (bytes == 0) return;
     local += low[k] * box.bytes;
+    if (box.store && box.reduce != replace)
+      return reduce(static_cast<Elem>(box.elem), static_cast<CopyReduction>(box.reduce), global, local,
+                    high[k] - low[k]);
     box.store ? copy_row(global, local, bytes) : copy_row(local, global, bytes);
   }
 

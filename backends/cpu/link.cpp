@@ -49,6 +49,7 @@ llvm::Error link(llvm::orc::JITTargetMachineBuilder builder, std::unique_ptr<llv
   add("tlxjit_cpu_flag_wait", &tlxjit_cpu_flag_wait);
   add("tlxjit_cpu_cluster_sync", &tlxjit_cpu_cluster_sync);
   add("tlxjit_cpu_settle", &tlxjit_cpu_settle);
+  add("tlxjit_cpu_meet", &tlxjit_cpu_meet);
   add("tlxjit_cpu_outside", &tlxjit_cpu_outside);
   add("tlxjit_cpu_copy", &tlxjit_cpu_copy);
   add("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(&std::memcpy));

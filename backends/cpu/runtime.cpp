@@ -65,11 +65,15 @@ TLXJIT_UNSEEN_BY_TSAN void tlxjit_cpu_flag_wait(Context* context, const void* fl
   stand(*context, waiting);
 }
 
+TLXJIT_UNSEEN_BY_TSAN void tlxjit_cpu_meet(Context* context, Barrier* barrier, int32_t slot, uint32_t op,
+                                           uint32_t barrier_op) {
+  const int32_t phase = barrier->phase;  // the next one cannot end before this instance is back
+  tlxjit_cpu_settle(barrier, 1, 0);
+  tlxjit_cpu_wait(context, barrier, phase, slot, op, barrier_op);
+}
+
 TLXJIT_UNSEEN_BY_TSAN void tlxjit_cpu_cluster_sync(Context* context, uint32_t op) {
-  Barrier& together = *context->together;
-  const int32_t phase = together.phase;  // the next one cannot end before this instance is back
-  tlxjit_cpu_settle(&together, 1, 0);
-  tlxjit_cpu_wait(context, &together, phase, 0, op, UINT32_MAX);
+  tlxjit_cpu_meet(context, context->together, 0, op, UINT32_MAX);
 }
 
 TLXJIT_UNSEEN_BY_TSAN void tlxjit_cpu_settle(Barrier* barrier, int32_t arrivals, int64_t bytes) {

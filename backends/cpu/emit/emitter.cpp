@@ -50,10 +50,12 @@ void Emitter::op(const Op& op) {
     case OpCode::yield: return;
     case OpCode::dot: return dot(op);
     case OpCode::wait: return wait(op);
+    case OpCode::barrier_sync: return meet(op);
     case OpCode::arrive:
     case OpCode::expect: return arrive(op);
     case OpCode::copy_load:
     case OpCode::copy_store:
+    case OpCode::copy_lanes:
     case OpCode::tile_store: return copy(op);
     case OpCode::load_scalar:
     case OpCode::buffer_get: scalars_[op.result()] = load_scalar(op); return;
@@ -69,14 +71,22 @@ void Emitter::op(const Op& op) {
     case OpCode::view:
     case OpCode::part:
     case OpCode::trans:
+    case OpCode::view_slice:
+    case OpCode::view_reshape:
+    case OpCode::view_reinterpret:
       return;  // formed where they are used
     // An instance is one fiber, and copies and dots are done when they are issued.
     case OpCode::dot_fence:
     case OpCode::dot_commit:
     case OpCode::dot_wait:
     case OpCode::copy_drain:
-    case OpCode::sync:
-    case OpCode::fence: return;
+    case OpCode::copy_prefetch:
+    case OpCode::copy_commit:
+    case OpCode::copy_wait:
+    case OpCode::sync: return;
+    case OpCode::fence:
+      if (op.attrs.find("scope")) b.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
+      return;
     default: break;
   }
   if (op.results.size() != 1 || !type(op.result()).is_scalar()) unsupported(op, "this op in a task");

@@ -167,6 +167,7 @@ class Emitter : public Elements {
   // sync.cpp
   Node barrier_address(Value barrier, Value slot, const Op& op);
   void wait(const Op& op);
+  void meet(const Op& op);
   void arrive(const Op& op);
   int64_t arrivals(const Op& op) const;
   void settle(Node barrier, Node arrivals, Node bytes);
@@ -206,6 +207,10 @@ class Emitter : public Elements {
   Node lane(Value v, Position& p);
   Node without_axis(const Position& p, int axis);
   bool stored(Value v, const Group& group) const;
+  Node view_offset(const View& view, Position& p, int axis, Node index);
+  Node view_index(const Op& op, const View& view, Position& p);
+  Node load_view(const Op& op, Position& p);
+  void store_view(const Op& op, Position& p);
 
   Unit& unit_;
   const Op& task_;

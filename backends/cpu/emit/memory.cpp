@@ -2,10 +2,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <llvm/IR/MDBuilder.h>
 
+#include <algorithm>
+
 #include "backends/cpu/emit/emitter_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
+
+namespace {
+
+CopyReduction reduction_of(const Op& op) {
+  constexpr std::string_view names[] = {"", "add", "min", "max", "and", "or", "xor"};
+  const auto found = std::find(std::begin(names), std::end(names), op.attrs.text("reduce"));
+  return static_cast<CopyReduction>(found - std::begin(names));
+}
+
+/// The view's shape and strides where its elements lie row by row.
+void lie_densely(View& view, const Type& type) {
+  view.elem = type.elem;
+  view.shape = type.shape;
+  int64_t stride = 1;
+  for (int i = view.shape.rank - 1; i >= 0; --i) {
+    view.stride[static_cast<size_t>(i)] = stride;
+    stride *= view.shape[i];
+  }
+}
+
+}  // namespace
 
 /// The index in 64 bits, after code that ends the launch at `op` where it is not one of n.
 Node Emitter::bounded(Value index, int64_t n, const Op& op) { return bounded(index64(index), i64(n), op); }
@@ -46,13 +69,21 @@ View Emitter::view(Value v) {
   switch (def->code) {
     case OpCode::view: {
       view.base = slot_address(def->operand(0), def->operand(1), *def);
-      view.elem = type(def->operand(0)).elem;
-      view.shape = type(def->operand(0)).shape;
-      int64_t stride = 1;
-      for (int i = view.shape.rank - 1; i >= 0; --i) {
-        view.stride[static_cast<size_t>(i)] = stride;
-        stride *= view.shape[i];
-      }
+      lie_densely(view, type(def->operand(0)));
+      return view;
+    }
+    case OpCode::view_reshape:
+    case OpCode::view_reinterpret:
+      view = this->view(def->operand(0));
+      lie_densely(view, type(v));
+      return view;
+    case OpCode::view_slice: {
+      view = this->view(def->operand(0));
+      const std::vector<int64_t>& offsets = def->attrs.list("offsets");
+      int64_t offset = 0;
+      for (size_t i = 0; i < offsets.size() && i < view.stride.size(); ++i) offset += offsets[i] * view.stride[i];
+      view.base = at(view.base, offset * size(view.elem));
+      view.shape = type(v).shape;
       return view;
     }
     case OpCode::part: {
@@ -98,9 +129,10 @@ Node Emitter::load_scalar(const Op& op) {
   return load(at(data, b.CreateMul(offset, i64(size(elem)))), elem, 1);
 }
 
-/// copy.load, copy.store and tile.store: a call with a constant box and coordinates on the stack.
+/// copy.load, copy.lanes, copy.store and tile.store: a call with a constant box and coordinates on the stack.
 void Emitter::copy(const Op& op) {
   const bool load = op.code == OpCode::copy_load, from_tile = op.code == OpCode::tile_store;
+  const bool to_local = load || op.code == OpCode::copy_lanes;
   const Value tensor = op.operand(0);
   const auto rank = static_cast<size_t>(type(tensor).slots);
   const size_t first = load ? 5 : from_tile ? 2 : 3;
@@ -126,10 +158,11 @@ void Emitter::copy(const Op& op) {
   auto* array = llvm::ArrayType::get(i64_type, 5);
   llvm::Constant* constant = llvm::ConstantStruct::getAnon(
       {integer(i32, static_cast<int64_t>(rank)), integer(i32, size(elem)), integer(i32, ragged),
-       integer(i32, load ? 0 : 1), llvm::ConstantArray::get(array, extents)});
+       integer(i32, to_local ? 0 : 1), integer(i32, reduction_of(op)), integer(i32, static_cast<int64_t>(elem)),
+       llvm::ConstantArray::get(array, extents)});
   auto* global = new llvm::GlobalVariable(unit_.code, constant->getType(), true, llvm::GlobalValue::PrivateLinkage,
                                           constant, "box");
-  static_assert(sizeof(Box) == 56);
+  static_assert(sizeof(Box) == 64);
 
   if (!copy_at_) copy_at_ = entry_alloca(llvm::ArrayType::get(i64_type, sizeof(BoxAt) / 8));
   Node where = copy_at_;  // one for all copies: each is over when its call returns

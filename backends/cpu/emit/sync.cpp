@@ -33,6 +33,14 @@ void Emitter::wait(const Op& op) {
   b.SetInsertPoint(go_on);
 }
 
+void Emitter::meet(const Op& op) {
+  auto runtime = unit_.code.getOrInsertFunction("tlxjit_cpu_meet", b.getVoidTy(), b.getPtrTy(), b.getPtrTy(),
+                                                b.getInt32Ty(), b.getInt32Ty(), b.getInt32Ty());
+  Node barrier = barrier_address(op.operand(0), op.operand(1), op);
+  b.CreateCall(runtime, {context_, barrier, scalar(op.operand(1)), b.getInt32(unit_.number.at(&op)),
+                         b.getInt32(unit_.number.at(unit_.module.def(op.operand(0))))});
+}
+
 void Emitter::arrive(const Op& op) {
   Node barrier = barrier_address(op.operand(0), op.operand(1), op);
   if (op.code == OpCode::expect) return settle(barrier, b.getInt32(1), i64(op.attrs.integer("bytes")));

@@ -16,6 +16,8 @@ bool Emitter::is_tile_op(const Op& op, const Module& module) {
     case OpCode::set: return module.type(op.operand(1)).is_tile();
     case OpCode::acc_write:
     case OpCode::buffer_store:
+    case OpCode::view_store:
+    case OpCode::view_scatter:
     case OpCode::reduce: return true;
     case OpCode::var: return module.type(op.operand(0)).is_tile();
     default: return op.results.size() == 1 && module.type(op.result()).is_tile();
@@ -27,8 +29,10 @@ Shape Emitter::domain(const Op& op) const {
     case OpCode::reduce:
     case OpCode::var: return type(op.operand(0)).shape;
     case OpCode::set:
-    case OpCode::acc_write: return type(op.operand(1)).shape;
-    case OpCode::buffer_store: return type(op.operand(2)).shape;
+    case OpCode::acc_write:
+    case OpCode::view_store: return type(op.operand(1)).shape;
+    case OpCode::buffer_store:
+    case OpCode::view_scatter: return type(op.operand(2)).shape;
     default: return type(op.result()).shape;
   }
 }
@@ -53,15 +57,21 @@ void Emitter::tile_op(const Op& op) {
     if (type(v).is_tile() && pending(v, i) && (groups_[i].domain != shape || op.code == OpCode::broadcast)) flush_at(i);
   }
   auto same = [&](const Group& g) { return g.domain == shape; };
-  if (op.code == OpCode::acc_write || op.code == OpCode::buffer_store) {
-    // Sums are also read as parts, by groups of other shapes; those reads come first.
-    for (size_t i = 0; i < groups_.size();) same(groups_[i]) ? void(++i) : flush_at(i);
+  const bool writes_shared =
+      op.code == OpCode::buffer_store || op.code == OpCode::view_store || op.code == OpCode::view_scatter;
+  if (op.code == OpCode::acc_write || writes_shared) {
+    // Sums are also read as parts, by groups of other shapes, shared memory by any view; those reads come first.
+    const auto reads_shared = [](const Group& g) {
+      return std::any_of(g.ops.begin(), g.ops.end(),
+                         [](const Op* o) { return o->code == OpCode::view_load || o->code == OpCode::view_gather; });
+    };
+    for (size_t i = 0; i < groups_.size();)
+      same(groups_[i]) && !(writes_shared && reads_shared(groups_[i])) ? void(++i) : flush_at(i);
   }
   auto found = std::find_if(groups_.begin(), groups_.end(), same);
   if (found == groups_.end()) found = groups_.insert(groups_.end(), {shape, {}});
   found->ops.push_back(&op);
-  if (op.code == OpCode::acc_write || op.code == OpCode::buffer_store)
-    flush_at(static_cast<size_t>(found - groups_.begin()));
+  if (op.code == OpCode::acc_write || writes_shared) flush_at(static_cast<size_t>(found - groups_.begin()));
 }
 
 void Emitter::flush_all() {

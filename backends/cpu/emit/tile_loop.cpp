@@ -18,6 +18,7 @@ struct Emitter::Position {
   std::unordered_map<Value, Node> held = {};        // by value, at this position
   std::unordered_map<Value, Node> row_values = {};  // of row tiles that are broadcast along the last axis
   std::unordered_map<const Op*, Node> slots = {};   // of stores to buffers: addresses
+  std::unordered_map<const Op*, View> views = {};   // of accesses to views
   std::unordered_map<Value, Node> sums = {};        // of reductions along the last axis: stack slots
 };
 
@@ -61,8 +62,14 @@ void Emitter::emit_group(const Group& group) {
       else
         begin_reduce(*op);
     }
-  for (const Op* op : group.ops)
-    if (op->code == OpCode::buffer_store) p.slots[op] = slot_address(op->operand(0), op->operand(1), *op);
+  for (const Op* op : group.ops) switch (op->code) {
+      case OpCode::buffer_store: p.slots[op] = slot_address(op->operand(0), op->operand(1), *op); break;
+      case OpCode::view_load:
+      case OpCode::view_store:
+      case OpCode::view_gather:
+      case OpCode::view_scatter: p.views[op] = view(op->operand(0)); break;
+      default: break;
+    }
   loop(p.rows, 1, [&](Node row) {
     p.row = row;
     p.row_values.clear();
@@ -129,6 +136,69 @@ Node Emitter::lane(Value v, Position& p) {
   return p.held[v] = load(at(tile_address(v), b.CreateMul(index, i64(size(elem)))), elem, p.lanes);
 }
 
+/// The elements of a view at the position, or, where `index` is given, at it along `axis`: in elements from the view's
+/// base, one number where they lie next to each other, else one per lane.
+Node Emitter::view_offset(const View& view, Position& p, int axis, Node index) {
+  const Shape& s = p.group.domain;
+  const int last = s.rank - 1;
+  Node offset = i64(0);
+  for (int i = 0; i < last; ++i) {
+    if (i == axis) continue;
+    const int64_t below = rows_below(s, i);
+    Node at = below == 1 ? p.row : b.CreateUDiv(p.row, i64(below));
+    if (i > 0) at = b.CreateURem(at, i64(s[i]));
+    offset = b.CreateAdd(offset, b.CreateMul(at, i64(view.stride[static_cast<size_t>(i)])));
+  }
+  Node stride = i64(view.stride[static_cast<size_t>(last)]);
+  if (axis != last) offset = b.CreateAdd(offset, b.CreateMul(p.column, stride));
+  if (p.lanes == 1 || (!index && view.stride[static_cast<size_t>(last)] == 1)) {
+    if (index)
+      offset = b.CreateAdd(
+          offset, b.CreateMul(b.CreateZExt(index, b.getInt64Ty()), i64(view.stride[static_cast<size_t>(axis)])));
+    return offset;
+  }
+  auto* type = llvm::FixedVectorType::get(b.getInt64Ty(), p.lanes);
+  offset = splat(offset, p.lanes);
+  if (axis != last) offset = b.CreateAdd(offset, b.CreateMul(b.CreateStepVector(type), splat(stride, p.lanes)));
+  if (index)
+    offset = b.CreateAdd(
+        offset, b.CreateMul(b.CreateZExt(index, type), splat(i64(view.stride[static_cast<size_t>(axis)]), p.lanes)));
+  return offset;
+}
+
+/// The indices of a gather or scatter, after code that ends the launch where one is not of the view.
+Node Emitter::view_index(const Op& op, const View& view, Position& p) {
+  Node index = lane(op.operand(1), p);
+  Node largest = p.lanes == 1 ? index : b.CreateIntMaxReduce(index, false);
+  bounded(b.CreateSExt(largest, b.getInt64Ty()), i64(view.shape[static_cast<int>(op.attrs.integer("axis"))]), op);
+  return index;
+}
+
+Node Emitter::load_view(const Op& op, Position& p) {
+  const View& view = p.views.at(&op);
+  const bool gathers = op.code == OpCode::view_gather;
+  Node offset = gathers ? view_offset(view, p, static_cast<int>(op.attrs.integer("axis")), view_index(op, view, p))
+                        : view_offset(view, p, -1, nullptr);
+  const auto at_offset = [&](Node i) { return at(view.base, b.CreateMul(i, i64(size(view.elem)))); };
+  if (!offset->getType()->isVectorTy()) return load(at_offset(offset), view.elem, p.lanes);
+  Node all = llvm::PoisonValue::get(reg(view.elem, p.lanes));
+  for (uint64_t i = 0; i < p.lanes; ++i)
+    all = b.CreateInsertElement(all, load(at_offset(b.CreateExtractElement(offset, i)), view.elem, 1), i);
+  return all;
+}
+
+void Emitter::store_view(const Op& op, Position& p) {
+  const View& view = p.views.at(&op);
+  const bool scatters = op.code == OpCode::view_scatter;
+  Node offset = scatters ? view_offset(view, p, static_cast<int>(op.attrs.integer("axis")), view_index(op, view, p))
+                         : view_offset(view, p, -1, nullptr);
+  Node x = lane(op.operands.back(), p);
+  const auto at_offset = [&](Node i) { return at(view.base, b.CreateMul(i, i64(size(view.elem)))); };
+  if (!offset->getType()->isVectorTy()) return store(x, at_offset(offset), view.elem);
+  for (uint64_t i = 0; i < p.lanes; ++i)
+    store(b.CreateExtractElement(x, i), at_offset(b.CreateExtractElement(offset, i)), view.elem);
+}
+
 void Emitter::emit_element(const Op& op, Position& p) {
   const Shape& s = p.group.domain;
   Node flat = b.CreateAdd(b.CreateMul(p.row, i64(p.columns)), p.column);
@@ -146,6 +216,10 @@ void Emitter::emit_element(const Op& op, Position& p) {
           type(op.operand(0)).shape.elements() != type(op.operand(2)).shape.elements())
         unsupported(op, "a tile that is not of the slot's type");
       return sink(op.operand(2), p.slots.at(&op));
+    case OpCode::view_store:
+    case OpCode::view_scatter: return store_view(op, p);
+    case OpCode::view_load:
+    case OpCode::view_gather: out = load_view(op, p); break;
     case OpCode::reduce: {
       const Elem elem = type(op.result()).elem;
       const bool sum = op.attrs.text("kind") == "sum";

@@ -112,7 +112,9 @@ void Unit::place_buffer(const Op& op) {
   const Type& type = module.type(op.result());
   if (type.kind != TypeKind::buffer || type.slots < 1 || !type.shape.valid() || bytes(type.elem) == 0)
     throw Unsupported{&op, "this buffer"};
-  const int64_t at = op.attrs.integer("offset", static_cast<int64_t>((shared_bytes + 127) / 128 * 128));
+  int64_t free = static_cast<int64_t>((shared_bytes + 127) / 128 * 128);
+  if (!op.operands.empty()) free = buffer_offset.at(op.operand(0)) + op.attrs.integer("at", 0);
+  const int64_t at = op.attrs.integer("offset", free);
   if (at < 0) throw Unsupported{&op, "a buffer at a negative offset"};
   buffer_offset[op.result()] = at;
   shared_bytes = std::max(shared_bytes, static_cast<size_t>(at + buffer_bytes(type)));
