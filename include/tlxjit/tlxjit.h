@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "tlxjit/builder/barrier.h"
+#include "tlxjit/builder/buffer.h"
 #include "tlxjit/builder/flag.h"
 #include "tlxjit/builder/kernel.h"
 #include "tlxjit/builder/tile.h"

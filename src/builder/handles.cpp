@@ -1,5 +1,7 @@
-// src/builder/handles.cpp — tensors, rings, slots, views, accumulators, tiles of a schedule, tasks.
+// src/builder/handles.cpp — tensors, rings, slots, accumulators, tiles of a schedule, tasks.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+
 #include "src/builder/state_p.h"
 #include "src/ir/check_p.h"
 #include "tlxjit/builder/kernel.h"
@@ -24,6 +26,14 @@ std::vector<Value> prepend(std::initializer_list<Value> first, const std::vector
 }  // namespace
 
 // --- tensors ---
+
+void Tensor::prefetch(std::initializer_list<Operand> offsets, Shape shape, std::source_location at) const {
+  if (value_ == no_value) return;
+  Attrs attrs;
+  attrs.set("box", std::vector<int64_t>(shape.dim.begin(), shape.dim.begin() + std::min<int>(shape.rank, 5)));
+  attrs.set("ragged", int64_t{-1});
+  state_->emit(OpCode::copy_prefetch, prepend({value_}, state_->indices(offsets)), {}, std::move(attrs), at);
+}
 
 int Tensor::rank() const { return value_ == no_value ? 0 : state_->module.type(value_).slots; }
 
@@ -74,6 +84,31 @@ Ring& Ring::slot(std::string_view field, Elem elem, Shape shape, std::source_loc
   return *this;
 }
 
+Ring& Ring::count(const char* side, int instances, const Location& at) {
+  Op* op = state_ ? state_->module.def(value_) : nullptr;
+  if (!op) return *this;
+  if (instances < 1 || instances > 1024)
+    state_->fault("ring: " + std::string(side) + " are 1 to 1024", at);
+  else
+    op->attrs.set(side, int64_t{instances});
+  return *this;
+}
+
+Ring& Ring::fillers(int instances, std::source_location at) { return count("fillers", instances, at); }
+Ring& Ring::drainers(int instances, std::source_location at) { return count("drainers", instances, at); }
+
+void Ring::skip(Operand slots) const {
+  Attrs attrs;
+  attrs.set("side", std::string("drain"));
+  if (state_) state_->emit(OpCode::skip, {value_, state_->index(slots)}, {}, std::move(attrs), slots.at);
+}
+
+void Ring::skip_fill(Operand slots) const {
+  Attrs attrs;
+  attrs.set("side", std::string("fill"));
+  if (state_) state_->emit(OpCode::skip, {value_, state_->index(slots)}, {}, std::move(attrs), slots.at);
+}
+
 Slot Ring::acquire(std::source_location at) const {
   Slot slot;
   if (!state_) return slot;
@@ -116,38 +151,26 @@ View Slot::operator[](FieldName field) const {
   return view;
 }
 
+void Slot::store(std::string_view field, const Tile& tile, std::source_location at) const {
+  if (!state_ || !tile.valid()) return;
+  Attrs attrs;
+  attrs.set("field", std::string(field));
+  state_->emit(OpCode::store_field, {value_, state_->read(tile, at)}, {}, std::move(attrs), at);
+}
+
+void Slot::store(std::string_view field, const Tile& tile, const Task& task, std::source_location at) const {
+  if (!state_ || !tile.valid()) return;
+  Attrs attrs;
+  attrs.set("field", std::string(field));
+  const Value part = state_->read(task.replica(at), at);
+  state_->emit(OpCode::store_field, {value_, state_->read(tile, at), part}, {}, std::move(attrs), at);
+}
+
 void Slot::publish(std::source_location at) const {
   if (state_) state_->emit(OpCode::publish, {value_}, {}, {}, at);
 }
 void Slot::release(std::source_location at) const {
   if (state_) state_->emit(OpCode::release, {value_}, {}, {}, at);
-}
-
-View View::part(const Task& task, std::source_location at) const {
-  View view;
-  view.state_ = state_;
-  if (!state_ || value_ == no_value) return view;
-  Type type = state_->module.type(value_);
-  if (type.shape[0] % task.replicas()) {
-    state_->fault("part: " + std::to_string(type.shape[0]) + " rows do not divide among " +
-                      std::to_string(task.replicas()) + " replicas",
-                  at);
-    return view;
-  }
-  type.shape[0] /= task.replicas();
-  const Value replica = state_->emit(OpCode::replica, {}, {Type::scalar(Elem::i32)}, {}, at);
-  view.value_ = state_->emit(OpCode::part, {value_, replica}, {type}, {}, at);
-  return view;
-}
-
-View View::t(std::source_location at) const {
-  View view;
-  view.state_ = state_;
-  if (!state_ || value_ == no_value) return view;
-  Type type = state_->module.type(value_);
-  std::swap(type.shape[0], type.shape[1]);
-  view.value_ = state_->emit(OpCode::trans, {value_}, {type}, {}, at);
-  return view;
 }
 
 // --- accumulators ---
@@ -203,6 +226,12 @@ void Accumulator::update(const std::function<Tile(Tile)>& fn, std::source_locati
 
 // --- tiles of a schedule, tasks ---
 
+Tiles Tiles::split(const Task&) const {
+  Tiles tiles = *this;
+  tiles.split_ = true;
+  return tiles;
+}
+
 int Tiles::indices() const { return value_ == no_value ? 0 : state_->module.type(value_).slots; }
 
 void Tiles::run(const std::function<void(std::vector<Index>&)>& fn, int wanted, std::source_location at) const {
@@ -211,7 +240,9 @@ void Tiles::run(const std::function<void(std::vector<Index>&)>& fn, int wanted, 
     return state_->fault("each: the schedule yields " + std::to_string(indices()) + " indices, the function takes " +
                              std::to_string(wanted),
                          at);
-  state_->emit_with_regions(OpCode::each, {value_}, {}, at, [&](Op& op) {
+  Attrs attrs;
+  if (split_) attrs.set("split", int64_t{1});
+  state_->emit_with_regions(OpCode::each, {value_}, std::move(attrs), at, [&](Op& op) {
     Block& region = op.regions[0];
     std::vector<Index> indices;
     for (int i = 0; i < this->indices(); ++i) {
@@ -252,6 +283,15 @@ Tile Task::full(Shape shape, Elem elem, Operand number) const {
 
 Tile Task::iota(Shape shape, int axis, std::source_location at) const {
   return state_->handle(state_->emit(OpCode::iota, {}, {Type::tile(shape, Elem::i32)}, with_axis(axis), at), at);
+}
+
+void Task::sync(std::source_location at) const { state_->emit(OpCode::sync, {}, {}, {}, at); }
+
+void Task::stage(std::string_view name, int priority, std::source_location at) const {
+  Attrs attrs;
+  attrs.set("name", std::string(name));
+  attrs.set("priority", int64_t{priority});
+  state_->emit(OpCode::stage, {}, {}, std::move(attrs), at);
 }
 
 TLXJIT_NAMESPACE_END

@@ -18,6 +18,7 @@ Attrs named(std::string_view name) {
 }  // namespace
 
 Kernel::Kernel(std::string name) : state_(std::make_shared<BuilderState>(std::move(name))) {}
+Kernel::Kernel(std::shared_ptr<BuilderState> state) : state_(std::move(state)) {}
 Kernel::~Kernel() = default;
 // A moved-from Kernel stays one more handle of the same kernel: no call on it can fail for want of a state.
 // NOLINTNEXTLINE(performance-move-constructor-init)
@@ -90,9 +91,14 @@ Tiles Kernel::schedule(const char* kind, Operand total, const std::function<Tile
 }
 
 Tiles Kernel::persistent(Operand rows, Operand columns, PersistentOptions options) {
+  return grid_of("static", rows, columns, options);
+}
+Tiles Kernel::tiles(Operand rows, Operand columns) { return grid_of("grid", rows, columns, {}); }
+
+Tiles Kernel::grid_of(const char* kind, const Operand& rows, const Operand& columns, PersistentOptions options) {
   const Tile r = state_->constant_handle(state_->index(rows)), c = state_->constant_handle(state_->index(columns));
   const Tile total = Operand(r, rows.at) * Operand(c, columns.at);
-  return schedule("static", Operand(total, rows.at), [&](Index t) -> TileAt {
+  return schedule(kind, Operand(total, rows.at), [&](Index t) -> TileAt {
     const Tile taken = state_->constant_handle(state_->literal(Operand(true, rows.at), Elem::b1));
     if (options.group <= 0) return {taken, {t / c, t % c}};
     // Groups of rows, inside a group column by column: a wave of programs covers a nearly square piece of the
@@ -132,16 +138,23 @@ void TaskBuilder::run(const std::function<void(Task&)>& fn) {
   attrs.set("warps", int64_t{warps_});
   attrs.set("replicas", int64_t{replicas_});
   if (registers_ > 0) attrs.set("registers", int64_t{registers_});
+  if (staggered_) attrs.set("staggered", int64_t{1});
   struct Leave {
     BuilderState& state;
-    ~Leave() { state.task_replicas = 0; }
+    ~Leave() {
+      state.task_replicas = 0;
+      state.at_task_end.clear();
+    }
   } leave{*state_};
   state_->task_replicas = replicas_ > 0 ? replicas_ : 1;
+  state_->task_warps = warps_ > 0 ? warps_ : 1;
+  state_->task_name = name_;
   state_->emit_with_regions(OpCode::task, {}, std::move(attrs), at_, [&](Op& op) {
     state_->inside(op.regions[0], [&] {
       Task task;
       task.state_ = state_;
       fn(task);
+      for (const auto& end : state_->at_task_end) end();
     });
   });
 }

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tlxjit/builder/buffer.h"
 #include "tlxjit/builder/tile.h"
 #include "tlxjit/core/error.h"
 #include "tlxjit/ir/module.h"
@@ -17,6 +19,10 @@ struct BuilderState : std::enable_shared_from_this<BuilderState> {
   Module module;
   std::vector<Block*> blocks;  ///< the innermost is last; the first is the module's body
   int task_replicas = 0;       ///< of the task being written, 0 outside tasks
+  int task_warps = 0;
+  std::string task_name;
+  int barriers = 0;                                ///< declared by hand, for names of those that have none
+  std::vector<std::function<void()>> at_task_end;  ///< what handles add to the end of the task being written
   std::vector<Error> faults;
 
   explicit BuilderState(std::string name);
@@ -56,6 +62,17 @@ struct BuilderState : std::enable_shared_from_this<BuilderState> {
   /// No value is made by this op or one in its regions any more: it is about to go.
   void forget(const Op& op);
 };
+
+/// Private members of View for the builder's own functions.
+struct ViewAccess {
+  static const std::shared_ptr<BuilderState>& state(const View& v) { return v.state_; }
+  static Value value(const View& v) { return v.value_; }
+};
+
+/// Appends a copy between a whole slot of a buffer and a tensor, or refuses it: `operands` go between the slot and
+/// the coordinates.
+void emit_copy(OpCode code, const View& slot, Value tensor, std::vector<Value> operands,
+               std::initializer_list<Operand> offsets, Attrs attrs, const Location& at);
 
 /// While an op's regions are written: a throw from the user's function drops the op, and handles made in it must
 /// not point to what is gone.

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "tlxjit/builder/barrier.h"
+#include "tlxjit/builder/buffer.h"
 #include "tlxjit/builder/tile.h"
 #include "tlxjit/core/result.h"
 
@@ -18,6 +20,7 @@ TLXJIT_NAMESPACE_BEGIN
 
 class Flag;
 class Task;
+class Turn;
 
 /// A global-memory parameter, or a view of one. The innermost axis has stride 1, the others any stride that
 /// the call brings. Views are exact: loads outside give 0, stores outside are dropped.
@@ -35,26 +38,16 @@ class TLXJIT_API Tensor {
              std::source_location at = std::source_location::current()) const;
   /// The element at `indices` as a flag (builder/flag.h); of a whole tensor, not of a view.
   Flag flag(std::initializer_list<Operand> indices) const;
+  /// Brings a tile at `offsets` nearer, to the second-level cache of a GPU; changes nothing.
+  void prefetch(std::initializer_list<Operand> offsets, Shape shape,
+                std::source_location at = std::source_location::current()) const;
   int rank() const;
 
  private:
   friend class Kernel;
   friend class Slot;
-  std::shared_ptr<BuilderState> state_;
-  Value value_ = no_value;
-};
-
-/// A field of a slot, for dots: rows × columns in shared memory.
-class TLXJIT_API View {
- public:
-  /// This replica's share of the rows.
-  View part(const Task& task, std::source_location at = std::source_location::current()) const;
-  /// The view with its axes exchanged; no data moves.
-  View t(std::source_location at = std::source_location::current()) const;
-
- private:
-  friend class Slot;
-  friend class Accumulator;
+  friend class View;
+  friend class BarrierSlot;
   std::shared_ptr<BuilderState> state_;
   Value value_ = no_value;
 };
@@ -72,6 +65,11 @@ class TLXJIT_API Slot {
   /// Fills a field from a tensor of the same rank; completes on the slot.
   void load(std::string_view field, const Tensor& tensor, std::initializer_list<Operand> offsets,
             std::source_location at = std::source_location::current()) const;
+  /// Fills a field from a tile. With a task, each of its replicas fills its part of the rows.
+  void store(std::string_view field, const Tile& tile, std::source_location at = std::source_location::current()) const;
+  void store(std::string_view field, const Tile& tile, const Task& task,
+             std::source_location at = std::source_location::current()) const;
+  /// A field of a slot that was waited for.
   View operator[](FieldName field) const;
   void publish(std::source_location at = std::source_location::current()) const;
   void release(std::source_location at = std::source_location::current()) const;
@@ -91,6 +89,15 @@ class TLXJIT_API Ring {
   Ring& slot(std::string_view field, Shape shape, std::source_location at = std::source_location::current()) {
     return slot(field, elem_of<T>, shape, at);
   }
+  /// How many instances fill, or drain, one slot; left out, all that acquire, or wait. Those that do not take a
+  /// slot skip it.
+  Ring& fillers(int count, std::source_location at = std::source_location::current());
+  Ring& drainers(int count, std::source_location at = std::source_location::current());
+  /// Passes over the next slots that this instance does not drain, or does not fill. Rounds of a ring are told apart by
+  /// one bit, so nobody waits for a slot while the one `stages` before it is not full: let `turn` order those who skip
+  /// more than a round takes.
+  void skip(Operand slots) const;
+  void skip_fill(Operand slots) const;
   /// The next slot to fill, once it is free.
   Slot acquire(std::source_location at = std::source_location::current()) const;
   /// The next slot to read, once all its fields are filled.
@@ -98,6 +105,7 @@ class TLXJIT_API Ring {
 
  private:
   friend class Kernel;
+  Ring& count(const char* side, int instances, const Location& at);
   std::shared_ptr<BuilderState> state_;
   Value value_ = no_value;
 };
@@ -131,6 +139,8 @@ class TLXJIT_API Tiles {
     run([&](std::vector<Index>& i) { call(fn, i); }, wanted<Fn>(), at);
   }
   int indices() const;
+  /// The tiles of which replica r of the task's n takes every n-th, from the r-th on.
+  Tiles split(const Task& task) const;
 
  private:
   friend class Kernel;
@@ -164,6 +174,7 @@ class TLXJIT_API Tiles {
   void run(const std::function<void(std::vector<Index>&)>& fn, int wanted, std::source_location at) const;
   std::shared_ptr<BuilderState> state_;
   Value value_ = no_value;
+  bool split_ = false;
 };
 
 /// What a schedule makes of tile number t: whether there is such a tile, and its indices.
@@ -210,10 +221,36 @@ class TLXJIT_API Task {
   }
   Tile iota(Shape shape, int axis, std::source_location at = std::source_location::current()) const;
 
+  /// All threads of the instance meet.
+  void sync(std::source_location at = std::source_location::current()) const;
+  /// The right to issue, handed round the replicas from replica 0.
+  Turn turn(std::source_location at = std::source_location::current()) const;
+  /// Ends a stage of a loop's body, where all replicas meet; `priority` (0 to 3) is that of the stage that begins, a
+  /// hint. Replicas pass equally many stages.
+  void stage(std::string_view name, int priority = 0, std::source_location at = std::source_location::current()) const;
+
  private:
   friend class TaskBuilder;
   Task() = default;
   std::shared_ptr<BuilderState> state_;
+};
+
+/// Whose turn it is among the replicas of a task (ping-pong): replica r takes it after replica r − 1 has passed it on.
+/// Replicas that have left their body pass it on until all have.
+class TLXJIT_API Turn {
+ public:
+  /// Waits for this replica's turn.
+  void take(std::source_location at = std::source_location::current());
+  /// Gives it to the next replica. What was issued may be in flight.
+  void pass(std::source_location at = std::source_location::current()) const;
+
+ private:
+  friend class Task;
+  Turn() = default;
+  std::shared_ptr<BuilderState> state_;
+  Barrier barrier_;
+  Index replica_, next_;
+  std::shared_ptr<Index> phase_;  // copies of a Turn are one turn
 };
 
 /// Names of the roles that most kernels have.
@@ -227,6 +264,8 @@ class TLXJIT_API TaskBuilder {
   TaskBuilder& replicas(int count) { return replicas_ = count, *this; }
   /// Registers per thread, 24 to 256 in steps of 8; a hint to back ends that can divide them.
   TaskBuilder& registers(int count) { return registers_ = count, *this; }
+  /// Replica r runs r stages behind replica 0.
+  TaskBuilder& staggered() { return staggered_ = true, *this; }
   template <class Fn>
   void body(Fn&& fn) {
     if constexpr (std::is_invocable_v<Fn&, Task&>)
@@ -243,6 +282,7 @@ class TLXJIT_API TaskBuilder {
   std::string name_;
   std::source_location at_;
   int warps_ = 4, replicas_ = 1, registers_ = 0;
+  bool staggered_ = false;
 };
 
 struct PersistentOptions {
@@ -281,12 +321,40 @@ class TLXJIT_API Kernel {
 
   Ring ring(int stages, std::source_location at = std::source_location::current());
 
+  /// Shared memory by hand: `slots` tiles.
+  SharedBuffer buffer(Elem elem, int slots, Shape shape, const BufferOptions& options = {},
+                      std::source_location at = std::source_location::current());
+  template <class T>
+  SharedBuffer buffer(int slots, Shape shape, const BufferOptions& options = {},
+                      std::source_location at = std::source_location::current()) {
+    return buffer(elem_of<T>, slots, shape, options, at);
+  }
+  /// Barriers by hand: a phase of a slot completes after `arrivals` and when no expected byte is missing. The name
+  /// stands in reports of deadlocks.
+  Barrier barrier(int slots, int arrivals, std::string_view name = {},
+                  std::source_location at = std::source_location::current());
+  NamedBarrier named_barrier(int participants, std::string_view name = {},
+                             std::source_location at = std::source_location::current());
+  /// Slot and phase for `slots` slots, at the first. Inside a task.
+  Cursor cursor(int slots, std::source_location at = std::source_location::current());
+  void fence(Fence what = Fence::Shared, std::source_location at = std::source_location::current());
+  /// Waits until at most `pending` dots of this instance are in flight; more than the lowering asks for.
+  void dots_wait(int pending = 0, std::source_location at = std::source_location::current());
+  /// Waits until at most `pending` of this instance's copies to tensors are in flight, or only until the others have
+  /// read their source.
+  void copies_drain(int pending = 0, bool read_only = false, std::source_location at = std::source_location::current());
+  /// Ends a group of per-lane copies; waits until at most `pending` groups are in flight.
+  void lanes_commit(std::source_location at = std::source_location::current());
+  void lanes_wait(int pending = 0, std::source_location at = std::source_location::current());
+
   /// Tiles (i, j) of a grid rows × columns, as many programs as run at once, each taking every n-th tile.
   Tiles persistent(Operand rows, Operand columns, PersistentOptions options = {});
   /// Tiles 0 ≤ t < total taken from a counter by whoever is free; `map` gives a tile its indices.
   Tiles dynamic(Operand total, const std::function<TileAt(Index)>& map);
   /// The same, each program taking every n-th tile.
   Tiles persistent(Operand total, const std::function<TileAt(Index)>& map);
+  /// Tiles (i, j) of a grid rows × columns, one program each.
+  Tiles tiles(Operand rows, Operand columns);
   /// A fixed number of programs, for kernels that do not iterate tiles.
   void grid(Operand programs);
   Index program_id(std::source_location at = std::source_location::current());
@@ -323,7 +391,11 @@ class TLXJIT_API Kernel {
   Result<Module> module() const;
 
  private:
+  friend class Task;
+  friend class Turn;
+  explicit Kernel(std::shared_ptr<BuilderState> state);
   Tiles schedule(const char* kind, Operand total, const std::function<TileAt(Index)>& map);
+  Tiles grid_of(const char* kind, const Operand& rows, const Operand& columns, PersistentOptions options);
   std::shared_ptr<BuilderState> state_;
 };
 

@@ -1,0 +1,128 @@
+// src/builder/barrier.cpp — synchronisation by hand: barriers, cursors, named barriers, fences, waits.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tlxjit/builder/barrier.h"
+
+#include "src/builder/state_p.h"
+#include "tlxjit/builder/kernel.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+namespace {
+
+Attrs pending_of(int pending) {
+  Attrs attrs;
+  attrs.set("pending", int64_t{pending});
+  return attrs;
+}
+
+}  // namespace
+
+Barrier Kernel::barrier(int slots, int arrivals, std::string_view name, std::source_location at) {
+  Barrier barrier;
+  barrier.state_ = state_;
+  const int number = state_->barriers++;
+  Attrs attrs;
+  attrs.set("count", int64_t{arrivals});
+  attrs.set("name", name.empty() ? "barrier" + std::to_string(number) : std::string(name));
+  barrier.value_ = state_->emit(OpCode::barrier, {}, {Type::barrier(slots)}, std::move(attrs), at);
+  return barrier;
+}
+
+BarrierSlot Barrier::operator[](Operand slot) const {
+  BarrierSlot result;
+  if (!valid()) return result;
+  result.state_ = state_;
+  result.barrier_ = value_;
+  result.slot_ = state_->index(slot);
+  return result;
+}
+
+void BarrierSlot::wait(Operand phase) const {
+  if (state_) state_->emit(OpCode::wait, {barrier_, slot_, state_->index(phase)}, {}, {}, phase.at);
+}
+
+void BarrierSlot::arrive(ArriveOptions options, std::source_location at) const {
+  if (!state_) return;
+  Attrs attrs;
+  attrs.set("per", std::string(options.per == Arrive::PerWarp ? "warp" : "instance"));
+  if (options.dots != 0) attrs.set("pending", int64_t{options.dots});
+  state_->emit(OpCode::arrive, {barrier_, slot_}, {}, std::move(attrs), at);
+}
+
+void BarrierSlot::expect(int64_t bytes, std::source_location at) const {
+  if (!state_) return;
+  Attrs attrs;
+  attrs.set("bytes", bytes);
+  state_->emit(OpCode::expect, {barrier_, slot_}, {}, std::move(attrs), at);
+}
+
+void BarrierSlot::load(const View& to, const Tensor& tensor, std::initializer_list<Operand> offsets,
+                       std::source_location at) const {
+  if (!state_ || !to.valid() || !state_->owns(to.state_, at) || !state_->owns(tensor.state_, at)) return;
+  emit_copy(OpCode::copy_load, to, tensor.value_, {barrier_, slot_}, offsets, {}, at);
+}
+
+NamedBarrier Kernel::named_barrier(int participants, std::string_view name, std::source_location at) {
+  NamedBarrier named;
+  named.barrier_ = barrier(1, participants, name, at);
+  return named;
+}
+
+void NamedBarrier::wait(std::source_location at) const {
+  const BarrierSlot slot = barrier_[Operand(0, at)];
+  if (slot.state_) slot.state_->emit(OpCode::barrier_sync, {slot.barrier_, slot.slot_}, {}, {}, at);
+}
+
+void NamedBarrier::arrive(std::source_location at) const { barrier_[Operand(0, at)].arrive({}, at); }
+
+// --- cursors ---
+
+Cursor Kernel::cursor(int slots, std::source_location at) {
+  Cursor cursor;
+  if (slots < 1) {
+    state_->fault("cursor: walks round at least 1 slot", at);
+    return cursor;
+  }
+  cursor.slots_ = slots;
+  cursor.slot = state_->handle(state_->literal(Operand(0, at), Elem::i32), at);
+  cursor.phase = state_->handle(state_->literal(Operand(0, at), Elem::i32), at);
+  return cursor;
+}
+
+Index Cursor::former(std::source_location at) const { return Operand(phase, at) ^ Operand(1, at); }
+
+void Cursor::next(std::source_location at) {
+  if (slots_ == 1) {
+    phase = Operand(phase, at) ^ Operand(1, at);
+    return;
+  }
+  const Index after = Operand(slot, at) + Operand(1, at);
+  const Tile wraps = Operand(after, at) == Operand(slots_, at);
+  slot = select(Operand(wraps, at), Operand(0, at), Operand(after, at));
+  phase = Operand(phase, at) ^ Operand(wraps.to(Elem::i32, at), at);
+}
+
+// --- fences and waits ---
+
+void Kernel::fence(Fence what, std::source_location at) {
+  Attrs attrs;
+  if (what != Fence::Shared) attrs.set("scope", std::string(what == Fence::Gpu ? "gpu" : "system"));
+  state_->emit(OpCode::fence, {}, {}, std::move(attrs), at);
+}
+
+void Kernel::dots_wait(int pending, std::source_location at) {
+  state_->emit(OpCode::dot_wait, {}, {}, pending_of(pending), at);
+}
+
+void Kernel::copies_drain(int pending, bool read_only, std::source_location at) {
+  Attrs attrs = pending_of(pending);
+  attrs.set("read", int64_t{read_only});
+  state_->emit(OpCode::copy_drain, {}, {}, std::move(attrs), at);
+}
+
+void Kernel::lanes_commit(std::source_location at) { state_->emit(OpCode::copy_commit, {}, {}, {}, at); }
+void Kernel::lanes_wait(int pending, std::source_location at) {
+  state_->emit(OpCode::copy_wait, {}, {}, pending_of(pending), at);
+}
+
+TLXJIT_NAMESPACE_END

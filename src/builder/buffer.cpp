@@ -1,0 +1,189 @@
+// src/builder/buffer.cpp — shared memory by hand: buffers, views, copies to tensors and by lanes.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tlxjit/builder/buffer.h"
+
+#include "src/builder/state_p.h"
+#include "tlxjit/builder/kernel.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+namespace {
+
+Attrs with_axis(int axis) {
+  Attrs attrs;
+  attrs.set("axis", int64_t{axis});
+  return attrs;
+}
+
+}  // namespace
+
+void emit_copy(OpCode code, const View& slot, Value tensor, std::vector<Value> operands,
+               std::initializer_list<Operand> offsets, Attrs attrs, const Location& at) {
+  BuilderState& s = *ViewAccess::state(slot);
+  const Op* view = s.module.def(ViewAccess::value(slot));
+  if (!view || tensor == no_value) return;
+  if (view->code != OpCode::view)
+    return s.fault(std::string(info(code).text) +
+                       ": moves whole slots of a buffer; make smaller slots in the same storage with `alias`",
+                   at);
+  // Outer axes that the buffer lacks have extent 1.
+  const Shape& shape = s.module.type(ViewAccess::value(slot)).shape;
+  std::vector<int64_t> box;
+  for (int i = shape.rank; i < s.module.type(tensor).slots; ++i) box.push_back(1);
+  for (int i = 0; i < shape.rank; ++i) box.push_back(shape[i]);
+  attrs.set("box", std::move(box));
+  attrs.set("ragged", int64_t{-1});
+  std::vector<Value> all = {tensor, view->operands[0], view->operands[1]};
+  all.insert(all.end(), operands.begin(), operands.end());
+  for (const Operand& offset : offsets) all.push_back(s.index(offset));
+  s.emit(code, std::move(all), {}, std::move(attrs), at);
+}
+
+Type View::type() const { return valid() ? state_->module.type(value_) : Type{}; }
+
+View View::step(OpCode code, const Type& type, Attrs attrs, const Location& at) const {
+  View view;
+  view.state_ = state_;
+  if (state_) view.value_ = state_->emit(code, {value_}, {type}, std::move(attrs), at);
+  return view;
+}
+
+View View::part(const Task& task, std::source_location at) const {
+  if (!state_ || value_ == no_value) return {};
+  const int64_t rows = type().shape[0];
+  if (rows % task.replicas() == 0) return part(Operand(task.replica(at), at), rows / task.replicas());
+  state_->fault(
+      "part: " + std::to_string(rows) + " rows do not divide among " + std::to_string(task.replicas()) + " replicas",
+      at);
+  return {};
+}
+
+View View::part(Operand index, int64_t rows) const {
+  View view;
+  view.state_ = state_;
+  if (!state_ || value_ == no_value) return view;
+  Type type = state_->module.type(value_);
+  type.shape[0] = rows;
+  view.value_ = state_->emit(OpCode::part, {value_, state_->index(index)}, {type}, {}, index.at);
+  return view;
+}
+
+View View::t(std::source_location at) const {
+  Type type = this->type();
+  std::swap(type.shape[0], type.shape[1]);
+  return step(OpCode::trans, type, {}, at);
+}
+
+View View::slice(std::initializer_list<int64_t> offsets, Shape extents, std::source_location at) const {
+  Attrs attrs;
+  attrs.set("offsets", std::vector<int64_t>(offsets));
+  return step(OpCode::view_slice, Type::view(extents, type().elem), std::move(attrs), at);
+}
+
+View View::reshape(Shape shape, std::source_location at) const {
+  return step(OpCode::view_reshape, Type::view(shape, type().elem), {}, at);
+}
+
+View View::reinterpret(Elem elem, std::source_location at) const {
+  Type type = this->type();
+  if (valid() && bytes(elem) > 0)
+    type.shape[type.shape.rank - 1] = type.shape[type.shape.rank - 1] * bytes(type.elem) / bytes(elem);
+  return step(OpCode::view_reinterpret, type.with_elem(elem), {}, at);
+}
+
+Tile View::load(std::source_location at) const {
+  if (!valid()) return {};
+  const Type type = Type::tile(this->type().shape, this->type().elem);
+  return state_->handle(state_->emit(OpCode::view_load, {value_}, {type}, {}, at), at);
+}
+
+void View::store(const Tile& tile, std::source_location at) const {
+  if (!valid() || !tile.valid()) return;
+  const Value x = state_->read(tile, at);
+  const Op* def = state_->module.def(value_);
+  // The form that every back end has.
+  if (def->code == OpCode::view)
+    state_->emit(OpCode::buffer_store, {def->operands[0], def->operands[1], x}, {}, {}, at);
+  else
+    state_->emit(OpCode::view_store, {value_, x}, {}, {}, at);
+}
+
+Tile View::gather(const Tile& indices, int axis, std::source_location at) const {
+  if (!valid() || !indices.valid()) return {};
+  const Type type = Type::tile(indices.shape(), this->type().elem);
+  return state_->handle(
+      state_->emit(OpCode::view_gather, {value_, state_->read(indices, at)}, {type}, with_axis(axis), at), at);
+}
+
+void View::scatter(const Tile& indices, int axis, const Tile& tile, std::source_location at) const {
+  if (!valid() || !indices.valid() || !tile.valid()) return;
+  state_->emit(OpCode::view_scatter, {value_, state_->read(indices, at), state_->read(tile, at)}, {}, with_axis(axis),
+               at);
+}
+
+void View::copy_to(const Tensor& tensor, std::initializer_list<Operand> offsets, Reduce reduce,
+                   std::source_location at) const {
+  constexpr const char* names[] = {"", "add", "min", "max", "and", "or", "xor"};
+  if (!valid() || !state_->owns(tensor.state_, at)) return;
+  Attrs attrs;
+  if (reduce != Reduce::None) attrs.set("reduce", std::string(names[static_cast<size_t>(reduce)]));
+  emit_copy(OpCode::copy_store, *this, tensor.value_, {}, offsets, std::move(attrs), at);
+}
+
+void View::copy_lanes(const Tensor& tensor, std::initializer_list<Operand> offsets, std::source_location at) const {
+  if (!valid() || !state_->owns(tensor.state_, at)) return;
+  emit_copy(OpCode::copy_lanes, *this, tensor.value_, {}, offsets, {}, at);
+}
+
+// --- buffers ---
+
+SharedBuffer Kernel::buffer(Elem elem, int slots, Shape shape, const BufferOptions& options, std::source_location at) {
+  SharedBuffer buffer;
+  buffer.state_ = state_;
+  if (!state_->owns(options.alias.state_, at)) return buffer;
+  Attrs attrs;
+  if (options.swizzle >= 0) attrs.set("swizzle", int64_t{options.swizzle});
+  std::vector<Value> operands;
+  if (options.alias.state_) {
+    operands.push_back(options.alias.value_);
+    attrs.set("at", options.offset);
+  }
+  buffer.value_ =
+      state_->emit(OpCode::buffer, std::move(operands), {Type::buffer(slots, shape, elem)}, std::move(attrs), at);
+  return buffer;
+}
+
+View SharedBuffer::operator[](Operand slot) const {
+  View view;
+  view.state_ = state_;
+  if (!valid()) return view;
+  const Type& type = state_->module.type(value_);
+  const Type of_slot = Type::view(type.shape, type.elem);
+  view.value_ = state_->emit(OpCode::view, {value_, state_->index(slot)}, {of_slot}, {}, slot.at);
+  return view;
+}
+
+Scalar SharedBuffer::get(Operand slot, Operand element) const {
+  if (!valid()) return {};
+  const Type type = Type::scalar(state_->module.type(value_).elem);
+  return state_->handle(
+      state_->emit(OpCode::buffer_get, {value_, state_->index(slot), state_->index(element)}, {type}, {}, slot.at),
+      slot.at);
+}
+
+void SharedBuffer::put(Operand slot, Operand element, Operand value) const {
+  if (!valid()) return;
+  const Value x =
+      value.tile ? state_->read(*value.tile, value.at) : state_->literal(value, state_->module.type(value_).elem);
+  state_->emit(OpCode::buffer_put, {value_, state_->index(slot), state_->index(element), x}, {}, {}, slot.at);
+}
+
+int SharedBuffer::slots() const { return valid() ? state_->module.type(value_).slots : 0; }
+
+int64_t SharedBuffer::bytes() const {
+  if (!valid()) return 0;
+  const Type& type = state_->module.type(value_);
+  return type.shape.elements() * tlxjit::bytes(type.elem);
+}
+
+TLXJIT_NAMESPACE_END
