@@ -207,5 +207,70 @@ TEST(BuilderFaults, AllFaultsAreListed) {
   EXPECT_NE(module.error().log.find("a real number meets i32"), std::string::npos) << module.error().log;
 }
 
+TEST(BuilderFaults, BL_105_LoopsThatDoNotCountUpwards) {
+  for (int step : {-1, 0})
+    expect_fault("for: the step is at least 1", [=](Fixture& f, Task&) -> uint32_t {
+      f.k.range(64, 0, step).each([](Index) {});
+      return __LINE__ - 1;
+    });
+  Fixture f;
+  f.k.task("t").body([&](Task&) { f.k.range(INT64_MIN, INT64_MAX, 1).each([](Index) {}); });
+  ASSERT_FALSE(f.k.faults().empty());
+  EXPECT_EQ(f.k.faults()[0].message, "const: -9223372036854775808 does not fit i32");
+}
+
+TEST(BuilderFaults, BL_106_TilesWhoseSizeOverflows) {
+  const std::string rule = " is no tile (rank 1 to 5, each extent 1 to 2^20, at most 2^24 elements)";
+  const std::pair<Shape, const char*> cases[] = {{{2147483648, 4294967296}, "tile<2147483648x4294967296xf32>"},
+                                                 {{0, 4}, "tile<0x4xf32>"},
+                                                 {{-8}, "tile<-8xf32>"},
+                                                 {{65536, 65536, 65536, 65536}, "tile<65536x65536x65536x65536xf32>"}};
+  for (const auto& [shape, type] : cases)
+    expect_fault("splat: " + (type + rule), [shape = shape](Fixture&, Task& t) -> uint32_t {
+      (void)t.full<float>(shape, 0);
+      return __LINE__ - 1;
+    });
+  for (const auto& [shape, type] : cases) {
+    Fixture f;
+    (void)f.k.buffer<float>(1, shape);
+    ASSERT_EQ(f.k.faults().size(), 1u) << type;
+    EXPECT_EQ(f.k.faults()[0].message, "buffer: has slots and a shape");
+  }
+}
+
+TEST(BuilderFaults, CopiesMoveWholeSlots) {
+  Fixture f;
+  auto buf = f.k.buffer<bf16>(2, {64, 64});
+  auto full = f.k.barrier(2, 1);
+  f.k.task("t").body([&](Task& t) {
+    full[0].load(buf[0].part(t), f.x, {0, 0});
+    buf[1].t().copy_to(f.x, {0, 0});
+  });
+  ASSERT_EQ(f.k.faults().size(), 2u);
+  EXPECT_EQ(f.k.faults()[0].message,
+            "copy.load: moves whole slots of a buffer; make smaller slots in the same storage with `alias`");
+  EXPECT_EQ(f.k.faults()[1].message,
+            "copy.store: moves whole slots of a buffer; make smaller slots in the same storage with `alias`");
+}
+
+TEST(BuilderFaults, BuffersOfAnotherKernel) {
+  Fixture f, other;
+  auto buf = other.k.buffer<bf16>(2, {64, 64});
+  auto full = f.k.barrier(2, 1);
+  (void)f.k.buffer<bf16>(1, {8}, {.alias = buf});
+  f.k.task("t").body([&](Task&) { full[0].load(buf[0], f.x, {0, 0}); });
+  ASSERT_EQ(f.k.faults().size(), 2u);
+  for (const Error& fault : f.k.faults()) EXPECT_EQ(fault.message, "a handle of another kernel is used here");
+}
+
+TEST(BuilderFaults, CursorsAndCounts) {
+  Fixture f;
+  (void)f.k.ring(2).slot<bf16>("b", {64, 64}).fillers(0);
+  f.k.task("t").body([&](Task&) { (void)f.k.cursor(0); });
+  ASSERT_EQ(f.k.faults().size(), 2u);
+  EXPECT_EQ(f.k.faults()[0].message, "ring: fillers are 1 to 1024");
+  EXPECT_EQ(f.k.faults()[1].message, "cursor: walks round at least 1 slot");
+}
+
 }  // namespace
 }  // namespace tlxjit

@@ -5,6 +5,7 @@
 #include "backends/nvidia/emit/emit_p.h"
 #include "backends/nvidia/ptxas_log_p.h"
 #include "backends/nvidia/sass_p.h"
+#include "samples/common/kernels.h"
 #include "src/passes/lower_p.h"
 #include "tests/support/text_module.h"
 #include "tests/unit/nvidia/nvrtc_fixture.h"
@@ -104,6 +105,14 @@ TEST_F(CubinTest, LibraryAttentionWithOptions) {
     SCOPED_TRACE(testing::Message() << "head " << o.head << " group " << o.group << " left " << o.left);
     EXPECT_EQ(compile(attention(attention_config("sm_90a", o))).count_in_mma_loops("R2UR"), 0);
   }
+}
+
+/// With barriers by hand as with a ring: no slower loop, no more registers.
+TEST_F(CubinTest, BarriersByHand) {
+  const SassReport by_hand = compile(samples::matmul_barriers({})), ring = compile(samples::matmul_ring({}));
+  EXPECT_GT(by_hand.count("HGMMA"), 0);
+  EXPECT_EQ(by_hand.count("HGMMA"), ring.count("HGMMA"));
+  EXPECT_LE(by_hand.registers, ring.registers);
 }
 
 }  // namespace

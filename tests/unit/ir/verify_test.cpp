@@ -100,7 +100,7 @@ TEST(Verify, OpsInTasks) {
       {"%30 = field %21 [field = \"b\"] : view<64x64xbf16>", "field: the ring has no field 'b'; it has 'a'"},
       {"release %20", "release: releases a slot that was waited for; this one was acquired"},
       {"release %21\n dot %11, %22, %22 [overwrite = \"never\"]", "dot: uses a slot after its release"},
-      {"sync", "sync: is lowered; this module is portable"},
+      {"dot.commit", "dot.commit: is lowered; this module is portable"},
       {"%30 = dim [name = \"M\"] : i32", "dim: stands outside tasks only"},
       {"%30 = add %99, %3 : i32\n %99 = add %3, %3 : i32",
        "add: uses a value that is not defined here: made later, or in a block that has ended"},
@@ -124,7 +124,9 @@ TEST(Verify, DeclarationsOutsideTasks) {
       {"%30 = ring [fields = \"a 4x4xf32, a 4x4xf32\"] : ring<2>",
        "ring: fields are malformed, absent, or one name stands twice"},
       {"%30 = ring [fields = \"a 4x4xf32\"] : ring<0>", "ring: has 1 to 64 stages"},
-      {"%30 = ring [fields = \"a 4xf32\"] : ring<2>", "ring: field 'a' is no tile of rank 2"},
+      {"%30 = ring [fields = \"a f32\"] : ring<2>", "ring: field 'a' is no tile of rank 1 to 5"},
+      {"%30 = ring [fields = \"a 4x4xf32\", fillers = 0] : ring<2>", "ring: fillers are 1 to 1024"},
+      {"%30 = ring [fields = \"a 4x4xf32\", drainers = 1025] : ring<2>", "ring: drainers are 1 to 1024"},
       {"task [name = \"u\", warps = 3, replicas = 1] {\n }", "task: an instance has 1, 2, 4 or 8 warps, not 3"},
       {"task [name = \"u\", warps = 4, replicas = 0] {\n }", "task: replicas are 1 to 32, not 0"},
       {"task [name = \"u\", warps = 4, replicas = 1, registers = 25] {\n }",
@@ -135,7 +137,7 @@ TEST(Verify, DeclarationsOutsideTasks) {
        "select_axis: axis 1 cannot be dropped (axes 0 to rank − 2 can)"},
       {"%30 = window %1, %3, %3 [axis = 2] : tensor<2xbf16>", "window: axis 2 is out of range"},
       {"%30 = schedule %0 [kind = \"random\"] : schedule<0> {\n (%31: i32)\n yield %31\n }",
-       "schedule: kind is static or dynamic"},
+       "schedule: kind is static, dynamic or grid"},
   };
   for (const auto& [ops, message] : cases) EXPECT_EQ(only_fault(kernel(ops, filled)), message) << ops;
 }
@@ -262,7 +264,7 @@ TEST(Verify, KernelsAsAWhole) {
   EXPECT_EQ(only_fault("tlx 1 portable\nkernel \"k\" {\n  %0 = sms : i32\n  grid %0\n}\n"),
             "kernel 'k': the kernel has no task");
   EXPECT_EQ(only_fault("tlx 1 portable\nkernel \"k\" {\n task [name = \"t\", warps = 1, replicas = 1] {\n }\n}\n"),
-            "kernel 'k': the kernel has no grid: use persistent(), dynamic() or grid()");
+            "kernel 'k': the kernel has no grid: use persistent(), dynamic(), tiles() or grid()");
 }
 
 TEST(Verify, GivesTheUsersLine) {

@@ -133,15 +133,150 @@ TEST(Lower, RefusalsNameTheWayOut) {
   EXPECT_EQ(find_target("sm_30").error().message, "there is no target 'sm_30'; known are cpu and sm_90a");
 }
 
-TEST(Lower, SeveralFillersAreRefused) {
+/// Warp groups of producers and consumers that ask for registers; what lowering says.
+std::string with_registers(int producers, int producer_registers, int consumers, int consumer_registers) {
+  Kernel k{"k"};
+  k.grid(1);
+  for (int i = 0; i < producers; ++i)
+    k.task("producer" + std::to_string(i)).warps(4).registers(producer_registers).body([] {});
+  for (int i = 0; i < consumers; ++i)
+    k.task("consumer" + std::to_string(i)).warps(4).registers(consumer_registers).body([] {});
+  auto module = lowered(k, "sm_90a");
+  return module ? "accepted" : module.error().message;
+}
+
+TEST(Lower, BL_143_RegistersThatAProgramHasNot) {
+  EXPECT_EQ(with_registers(2, 24, 2, 240),
+            "the tasks ask for 67584 registers together; a program of 512 threads has 65536: lower registers()");
+  EXPECT_EQ(with_registers(1, 24, 3, 240),
+            "the tasks ask for 95232 registers together; a program of 512 threads has 65536: lower registers()");
+  EXPECT_EQ(with_registers(1, 24, 2, 240), "accepted") << "64512 of 64512";
+}
+
+TEST(Lower, BL_145_HelperTasksOfFewRegisters) {
+  for (int registers : {24, 40, 48, 64}) EXPECT_EQ(with_registers(1, registers, 1, 128), "accepted") << registers;
+}
+
+TEST(Lower, BL_172_SharedMemoryToTheByte) {
+  const auto asked = [](int64_t bytes, int64_t limit) -> std::string {
+    Kernel k{"k"};
+    k.grid(1);
+    auto buf = k.buffer<uint8_t>(1, {bytes});
+    k.task("t").body([&](Task&) { buf.put(0, 0, 0); });
+    Target target = *find_target("cpu");
+    target.shared_limit = limit;
+    auto module = lower(*k.module(), target);
+    return module ? "accepted" : module.error().message;
+  };
+  const auto refusal = [](int64_t needs, int64_t has) {
+    return "buffer: the kernel needs " + std::to_string(needs) + " bytes of shared memory, cpu has " +
+           std::to_string(has) + "; the largest part (" + std::to_string(needs) +
+           " bytes) is made here: use fewer stages or smaller tiles";
+  };
+  EXPECT_EQ(asked(65536, 65536), "accepted");
+  EXPECT_EQ(asked(65538, 65536), refusal(65552, 65536)) << "in units of 16";
+  EXPECT_EQ(asked(232449, 65536), refusal(232464, 65536));
+  EXPECT_EQ(asked(232448, 232448), "accepted");
+  EXPECT_EQ(asked(232449, 232448), refusal(232464, 232448));
+}
+
+TEST(Lower, BuffersThatShareStorageCostNothing) {
+  const auto bytes = [](bool alias) {
+    Kernel k{"k"};
+    k.grid(1);
+    auto a = k.buffer<bf16>(2, {64, 64});
+    auto b = alias ? k.buffer<float>(1, {64, 32}, {.alias = a, .offset = 8192}) : a;
+    k.task("t").body([&](Task&) {
+      (void)a[0].load();
+      (void)b[0].load();
+    });
+    auto module = lower(*k.module(), *find_target("cpu"));
+    EXPECT_TRUE(module.ok()) << to_string(module.error());
+    return module->attrs.integer("shared_bytes");
+  };
+  EXPECT_EQ(bytes(true), bytes(false));
+  Kernel k{"k"};
+  k.grid(1);
+  auto a = k.buffer<bf16>(2, {64, 64});
+  auto b = k.buffer<float>(1, {32, 32}, {.alias = a, .offset = 512});
+  k.task("t").body([&](Task&) { (void)b[0].load(); });
+  EXPECT_EQ(refusal(k),
+            "buffer: a swizzled buffer begins on a multiple of 1024 bytes, not on byte 512 of what it shares");
+}
+
+TEST(Lower, AFieldOfOneAxisIsForTheCpu) {
+  Kernel k{"k"};
+  const Index n = k.dim("N");
+  const Tensor x = k.tensor<float>("x", {n});
+  Ring ring = k.ring(2).slot<float>("a", {64});
+  k.grid(n);
+  k.task("producer").warps(1).body([&] { ring.acquire().load("a", x, {0}); });
+  k.task("consumer").body([&] { (void)ring.wait()["a"].load(); });
+  EXPECT_EQ(refusal(k, "cpu"), "accepted");
+  EXPECT_EQ(refusal(k), "ring: field 'a' has rank 1; sm_90a wants 2");
+}
+
+TEST(Lower, RefusesWhatItCannotCountOrCopy) {
   Kernel k{"k"};
   const Index n = k.dim("N");
   const Tensor x = k.tensor<bf16>("x", {n, n});
-  Ring ring = k.ring(2).slot<bf16>("a", {64, 64});
+  Ring ring = k.ring(2).slot<bf16>("a", {64, 64}).drainers(1);
   k.grid(n);
-  k.task("producer").warps(1).replicas(2).body([&] { ring.acquire().load("a", x, {0, 0}); });
-  k.task("consumer").body([&] { (void)ring.wait(); });
-  EXPECT_EQ(refusal(k), "ring: is filled by several instances; one can fill it");
+  k.task("producer").warps(1).body([&] { ring.acquire().load("a", x, {0, 0}); });
+  k.task("dots").body([&](Task& t) {
+    auto slot = ring.wait();
+    t.accumulator<float>({64, 64}).dot(slot["a"], slot["a"].t());
+  });
+  k.task("tiles").body([&] { (void)ring.wait()["a"].load(); });
+  EXPECT_EQ(refusal(k), "ring: drainers() wants tasks that drain alike: all by dots, or tiles by equal warps");
+
+  Kernel w{"w"};
+  const Tensor y = w.tensor<bf16>("y", {64, 64});
+  auto buf = w.buffer<bf16>(1, {64, 64});
+  auto full = w.barrier(1, 1);
+  w.grid(1);
+  w.task("t").body([&] { full[0].load(buf[0], y.window(1, 0, 8), {0, 0}); });
+  EXPECT_EQ(refusal(w, "cpu"), "copy.load: a window along the last axis cannot be copied as a whole");
+}
+
+TEST(Lower, CountsArrivalsOfFillersAndDrainers) {
+  // (fillers, drainers): counts of the ring's barriers. Two replicas alternate; a task of four warps reads tiles.
+  const auto counts = [](bool alternate, bool tiles) {
+    Kernel k{"k"};
+    const Index n = k.dim("N");
+    const Tensor x = k.tensor<bf16>("x", {n, n});
+    Ring ring = k.ring(2).slot<bf16>("a", {64, 64}).slot<bf16>("b", {64, 64});
+    if (alternate) ring.fillers(1);
+    k.grid(n);
+    if (alternate)
+      k.task("producer").warps(1).replicas(2).body([&](Task& t) {
+        ring.skip_fill(t.replica());
+        auto slot = ring.acquire();
+        slot.load("a", x, {0, 0});
+        slot.load("b", x, {0, 0});
+        ring.skip_fill(1);
+      });
+    for (const char* field : {"a", "b"})
+      if (!alternate)
+        k.task(std::string("producer of ") + field).warps(1).body([&] { ring.acquire().load(field, x, {0, 0}); });
+    k.task("consumer").replicas(2).body([&](Task& t) {
+      auto slot = ring.wait();
+      if (tiles)
+        (void)slot["a"].load();
+      else
+        t.accumulator<float>({64, 64}).dot(slot["a"], slot["b"].t());
+    });
+    auto module = lowered(k, "cpu");
+    EXPECT_TRUE(module.ok()) << to_string(module.error());
+    std::vector<int64_t> result;
+    walk(module->body, [&](const Op& op) {
+      if (op.code == OpCode::barrier) result.push_back(op.attrs.integer("count"));
+    });
+    return result;
+  };
+  EXPECT_EQ(counts(true, false), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(counts(false, false), (std::vector<int64_t>{2, 2}));
+  EXPECT_EQ(counts(false, true), (std::vector<int64_t>{2, 8})) << "each of four warps says that it has read";
 }
 
 TEST(Lower, LoweredModulesAreNotLoweredAgain) {

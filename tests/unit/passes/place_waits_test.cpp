@@ -12,8 +12,8 @@
 namespace tlxjit {
 namespace {
 
-/// The synchronisation of a block, one word an op: what place_waits decides, in order.
-std::string skeleton(const Block& block) {
+/// The synchronisation of a block, one word an op: what place_waits decides, in order; `memory`: with stores and syncs.
+std::string skeleton(const Block& block, bool memory = false) {
   std::string text;
   for (const auto& op : block.ops) {
     switch (op->code) {
@@ -22,13 +22,17 @@ std::string skeleton(const Block& block) {
       case OpCode::dot_wait: text += "wait" + std::to_string(op->attrs.integer("pending")) + " "; break;
       case OpCode::wait: text += "full "; break;
       case OpCode::arrive: text += "free "; break;
+      case OpCode::sync: text += memory ? "sync " : ""; break;
+      case OpCode::view_load: text += "load "; break;
+      case OpCode::buffer_store: text += memory ? "store " : ""; break;
+      case OpCode::copy_load: text += "copy "; break;
       case OpCode::acc_read: text += "read "; break;
       case OpCode::acc_write: text += "write "; break;
       case OpCode::cast: text += op->results.size() ? "cast " : ""; break;
       case OpCode::for_:
       case OpCode::while_: {
         text += "{ ";
-        for (const Block& region : op->regions) text += skeleton(region);
+        for (const Block& region : op->regions) text += skeleton(region, memory);
         text += "} ";
         break;
       }
@@ -131,6 +135,68 @@ TEST(PlaceWaits, DotsInFlightAtTheEndAreWaitedFor) {
     a.dot(slot["a"], slot["a"]);
   }),
             "full fence dot:always wait0 free cast ");
+}
+
+/// The consumer's skeleton of a kernel whose consumer is `body`, for the CPU.
+std::string by_hand(const std::function<void(Kernel&, Task&, SharedBuffer, Barrier, Accumulator)>& body,
+                    int warps = 4) {
+  Kernel k{"k"};
+  const Index n = k.dim("N");
+  auto buf = k.buffer<bf16>(2, {64, 64});
+  auto barrier = k.barrier(2, 1);
+  k.grid(n);
+  k.task("consumer").warps(warps).body([&](Task& t) { body(k, t, buf, barrier, t.accumulator<float>({64, 64})); });
+  auto module = k.module();
+  EXPECT_TRUE(module.ok()) << to_string(module.error());
+  auto lowered = lower(*module, *find_target("cpu"));
+  EXPECT_TRUE(lowered.ok()) << to_string(lowered.error());
+  for (const auto& op : lowered->body.ops)
+    if (op->code == OpCode::task) return skeleton(op->regions[0], true);
+  return "no consumer";
+}
+
+TEST(PlaceWaits, AnArrivalByHandComesAfterTheDots) {
+  EXPECT_EQ(by_hand([](Kernel&, Task&, SharedBuffer buf, Barrier barrier, Accumulator acc) {
+              acc.dot(buf[0], buf[0].t());
+              barrier[0].arrive();
+              barrier[1].arrive();
+            }),
+            "fence dot:always wait0 free free ");
+  EXPECT_EQ(by_hand([](Kernel&, Task&, SharedBuffer buf, Barrier barrier, Accumulator acc) {
+              acc.dot(buf[0], buf[0].t());
+              acc.dot(buf[1], buf[1].t());
+              barrier[0].arrive({.dots = 1});
+              barrier[0].arrive({.dots = 7});
+              barrier[1].arrive({.per = Arrive::PerWarp});
+            }),
+            "fence dot:always dot:never wait1 free free wait0 free ");
+  EXPECT_EQ(by_hand([](Kernel& k, Task&, SharedBuffer buf, Barrier barrier, Accumulator acc) {
+              acc.dot(buf[0], buf[0].t());
+              k.dots_wait();
+              barrier[0].arrive();
+            }),
+            "fence dot:always wait0 free ");
+}
+
+TEST(PlaceWaits, WritesToABufferComeAfterTheDotsThatReadIt) {
+  EXPECT_EQ(by_hand([](Kernel& k, Task& t, SharedBuffer buf, Barrier, Accumulator acc) {
+              (void)k;
+              acc.dot(buf[0], buf[0].t());
+              buf[1].store(t.full<bf16>({64, 64}, 0));
+            }),
+            "fence dot:always wait0 store ");
+}
+
+TEST(PlaceWaits, OneThreadActsForAllThatHaveMet) {
+  const auto body = [](Kernel&, Task&, SharedBuffer buf, Barrier barrier, Accumulator) {
+    (void)buf[0].load();
+    barrier[0].arrive();
+    barrier[1].arrive();
+    (void)buf[1].load();
+    barrier[1].arrive({.per = Arrive::PerWarp});
+  };
+  EXPECT_EQ(by_hand(body), "load sync free free load free ");
+  EXPECT_EQ(by_hand(body, 1), "load free free load free ") << "one warp";
 }
 
 }  // namespace

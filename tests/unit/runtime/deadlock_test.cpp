@@ -84,5 +84,33 @@ TEST(Deadlock, OfLoweredTextListsEveryInstance) {
             "program 0: b (replica 1) waits for phase 0 of `right`, slot 0: 2 arrivals missing; <unknown>");
 }
 
+/// Barriers made by hand are told by their names, slots and phases.
+TEST_F(EngineTest, ADeadlockByHandIsReported) {
+  Kernel k{"by_hand"};
+  auto ready = k.barrier(3, 2, "ready"), nameless = k.barrier(1, 1);
+  auto met = k.named_barrier(3, "met");
+  k.grid(1);
+  int line = 0;
+  k.task("first").warps(1).body([&](Task&) {
+    auto c = k.cursor(3);
+    k.range(4).each([&] { c.next(); });
+    ready[c.slot].expect(64);
+    line = __LINE__ + 1;
+    ready[c.slot].wait(c.phase ^ 1);
+  });
+  k.task("second").warps(1).body([&](Task&) { nameless[0].wait(0); });
+  k.task("third").warps(1).replicas(2).body([&](Task&) { met.wait(); });
+  const Executable exe = compile(k);
+  const auto result = exe.launch({});
+  ASSERT_FALSE(result);
+  const std::string& log = result.error().log;
+  EXPECT_THAT(log,
+              HasSubstr("program 0: first (replica 0) waits for phase 0 of `ready`, slot 1: 1 arrival and 64 bytes "
+                        "missing; "));
+  EXPECT_THAT(log, HasSubstr("deadlock_test.cpp:" + std::to_string(line)));
+  EXPECT_THAT(log, HasSubstr("second (replica 0) waits for phase 0 of `barrier1`, slot 0: 1 arrival missing; "));
+  EXPECT_THAT(log, HasSubstr("third (replica 1) waits for phase 0 of `met`, slot 0: 1 arrival missing; "));
+}
+
 }  // namespace
 }  // namespace tlxjit::runtime_test
