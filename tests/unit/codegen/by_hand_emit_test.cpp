@@ -69,6 +69,7 @@ TEST(ByHandEmit, WhatTheBackEndLacksIsRefusedByItsLine) {
        }},
       {"view.store: not supported by the NVIDIA back end",
        [](Fixture& f, Accumulator& acc) -> uint32_t {
+         acc.dot(f.buf[0], f.buf[0].t());
          f.buf[0].slice({0, 0}, {64, 64}).store(acc.read().to<bf16>());
          return __LINE__ - 1;
        }},
