@@ -73,7 +73,7 @@ struct Argument {
   template <class T>
     requires(elem_of<T> != Elem::none)
   Argument(T value) : scalar(elem_of<T>) {
-    if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>)
+    if constexpr (requires { value.bits; })
       bits = value.bits;
     else if constexpr (std::is_same_v<T, float>)
       bits = std::bit_cast<uint32_t>(value);
