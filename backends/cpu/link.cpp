@@ -7,6 +7,7 @@
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "backends/cpu/instrument_p.h"
@@ -55,6 +56,17 @@ llvm::Error link(llvm::orc::JITTargetMachineBuilder builder, std::unique_ptr<llv
   add("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(&std::memcpy));
   add("memmove", static_cast<void* (*)(void*, const void*, size_t)>(&std::memmove));
   add("memset", static_cast<void* (*)(void*, int, size_t)>(&std::memset));
+#define TLX_LIBM(name)                                                    \
+  add("tlxjit_libm_" #name, static_cast<double (*)(double)>(&std::name)); \
+  add("tlxjit_libm_" #name "f", static_cast<float (*)(float)>(&std::name));
+#define TLX_LIBM_PLAIN(name)                            \
+  add(#name, static_cast<double (*)(double)>(&::name)); \
+  add(#name "f", &::name##f);
+#include "backends/cpu/libm.def"
+#undef TLX_LIBM_PLAIN
+#undef TLX_LIBM
+  add("fma", static_cast<double (*)(double, double, double)>(&std::fma));
+  add("fmaf", static_cast<float (*)(float, float, float)>(&std::fma));
   add("__extendhfsf2", &__extendhfsf2);
   add("__truncsfhf2", &__truncsfhf2);
   add("__truncdfhf2", &__truncdfhf2);

@@ -6,6 +6,7 @@
 #include "tlxjit/builder/buffer.h"
 #include "tlxjit/builder/flag.h"
 #include "tlxjit/builder/kernel.h"
+#include "tlxjit/builder/math.h"
 #include "tlxjit/builder/tile.h"
 #include "tlxjit/core/error.h"
 #include "tlxjit/core/location.h"

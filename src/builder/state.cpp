@@ -95,9 +95,16 @@ void BuilderState::assign(Tile& target, const Tile& source) {
 Value BuilderState::literal(const Operand& operand, Elem elem) {
   Attrs attrs;
   if (is_float(elem))
-    attrs.set("value", operand.is_real ? operand.real : static_cast<double>(operand.integer));
+    attrs.set("value", operand.is_real    ? operand.real
+                       : operand.is_large ? static_cast<double>(static_cast<uint64_t>(operand.integer))
+                                          : static_cast<double>(operand.integer));
   else if (operand.is_real) {
     fault("a real number meets " + std::string(to_string(elem)) + "; cast the other side first", operand.at);
+    return no_value;
+  } else if (operand.is_large != (elem == Elem::u64 && operand.integer < 0)) {
+    const auto text =
+        operand.is_large ? std::to_string(static_cast<uint64_t>(operand.integer)) : std::to_string(operand.integer);
+    fault(text + " does not fit " + to_string(elem), operand.at);
     return no_value;
   } else
     attrs.set("value", operand.integer);

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "src/builder/state_p.h"
+#include "src/builder/elementwise_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
@@ -40,10 +40,10 @@ Value fit(BuilderState& s, Read r, const Shape& shape, const Location& at) {
   return r.value;
 }
 
-/// Elementwise ops: literals take the element type of the tiles, scalars and expansions their shape.
-/// `first_value` is the first operand that decides the element type (1 for select).
-Tile elementwise(OpCode code, std::initializer_list<const Operand*> operands, Attrs attrs = {}, size_t first_value = 0,
-                 bool gives_b1 = false) {
+}  // namespace
+
+Tile elementwise(OpCode code, std::initializer_list<const Operand*> operands, Attrs attrs, size_t first_value,
+                 Elem result_elem) {
   BuilderState* s = state_of(operands);
   if (!s) return {};
   const Location at = (*operands.begin())->at;
@@ -77,14 +77,16 @@ Tile elementwise(OpCode code, std::initializer_list<const Operand*> operands, At
     if (values.back() == no_value) return {};
   }
   Type result = s->module.type(values[first_value]);
-  if (gives_b1) result.elem = Elem::b1;
+  if (result_elem != Elem::none) result.elem = result_elem;
   return s->handle(s->emit(code, std::move(values), {result}, std::move(attrs), at), at);
 }
+
+namespace {
 
 Tile compare(const char* pred, const Operand& a, const Operand& b) {
   Attrs attrs;
   attrs.set("pred", std::string(pred));
-  return elementwise(OpCode::cmp, {&a, &b}, std::move(attrs), 0, true);
+  return elementwise(OpCode::cmp, {&a, &b}, std::move(attrs), 0, Elem::b1);
 }
 
 Tile reduction(const char* kind, const Operand& x, int axis, Extent extent) {
@@ -184,9 +186,6 @@ Tile min(Operand a, Operand b) { return elementwise(OpCode::min, {&a, &b}); }
 Tile max(Operand a, Operand b) { return elementwise(OpCode::max, {&a, &b}); }
 Tile ceil_div(Operand a, Operand b) { return elementwise(OpCode::ceil_div, {&a, &b}); }
 Tile abs(Operand a) { return elementwise(OpCode::abs, {&a}); }
-Tile exp2(Operand a) { return elementwise(OpCode::exp2, {&a}); }
-Tile log2(Operand a) { return elementwise(OpCode::log2, {&a}); }
-Tile rcp(Operand a) { return elementwise(OpCode::rcp, {&a}); }
 Tile select(Operand c, Operand yes, Operand no) { return elementwise(OpCode::select, {&c, &yes, &no}, {}, 1); }
 
 Tile sum(Operand x, int axis, Extent extent) { return reduction("sum", x, axis, extent); }

@@ -25,6 +25,9 @@ const char* c_type(Elem elem) {
     case Elem::f64: return "double";
     case Elem::f16:
     case Elem::bf16: return "unsigned short";
+    case Elem::f8e4m3:
+    case Elem::f8e5m2:
+    case Elem::e8m0: return "unsigned char";
     default: return "u32";
   }
 }
@@ -57,7 +60,8 @@ std::string literal(const Op& constant, Elem elem) {
   }
   const int64_t value = i ? *i : 0;
   if (elem == Elem::i64 && value == INT64_MIN) return "(-9223372036854775807ll - 1)";
-  if (elem == Elem::i64 || elem == Elem::u64) return fmt::format("({}){}ll", c_type(elem), value);
+  if (elem == Elem::i64) return fmt::format("(i64){}ll", value);
+  if (elem == Elem::u64) return fmt::format("(u64){}ull", static_cast<uint64_t>(value));
   if (elem == Elem::i32 && value == INT32_MIN) return "(-2147483647 - 1)";
   return value < 0 ? fmt::format("({})", value) : std::to_string(value) + (elem == Elem::u32 ? "u" : "");
 }
@@ -160,7 +164,17 @@ std::string Emitter::element(const Op& op, Elem in, const std::string& dest, con
       // Unsigned division is half the instructions of a signed one.
       if (in == Elem::i32 && ranges_.non_negative(op.operand(0)) && ranges_.non_negative(op.operand(1)))
         return equals(fmt::format("(i32)((u32){} {} (u32){})", a, sign, b));
-      return equals(fmt::format("{} {} {}", a, sign, b));
+      std::string value = fmt::format("{} {} {}", a, sign, b);
+      // What C leaves open. Not for indices, which extents and counts divide in code that runs only where these are not
+      // 0.
+      const bool quotient = op.code == OpCode::div;
+      if (in == Elem::i32 && module_.type(op.result()).is_scalar()) return equals(value);
+      const Range by = ranges_.of(op.operand(1));
+      if (is_signed_int(in) && by.low <= -1 && by.high >= -1)
+        value = fmt::format("{} == -1 ? {} : {}", b, quotient ? negated(in, a) : "0", value);
+      if (by.low <= 0 && by.high >= 0)
+        value = fmt::format("{} == 0 ? {} : {}", b, quotient ? fmt::format("({})-1", c_type(in)) : a, value);
+      return equals(value);
     }
     case OpCode::ceil_div: {
       if (in != Elem::i32) return equals(fmt::format("{0} / {1} + ({0} % {1} != 0)", a, b));
@@ -198,8 +212,13 @@ std::string Emitter::element(const Op& op, Elem in, const std::string& dest, con
 
 std::string Emitter::convert(const Op& op, Elem in, Elem out, const std::string& dest, const std::string& a) {
   const auto equals = [&](const std::string& value) { return fmt::format("{} {} = {};", c_type(out), dest, value); };
+  if (!op.attrs.all().empty()) {
+    fail(op, own_rounding);
+    return {};
+  }
   if (in == out) return equals(a);
-  if (out == Elem::b1) return equals(a + " != 0");
+  const bool comparable = in == Elem::f32 || in == Elem::f64 || is_int(in);
+  if (out == Elem::b1 && comparable) return equals(a + " != 0");
   if (in == Elem::bf16 && out == Elem::f32) return equals("__uint_as_float((u32)" + a + " << 16)");
   if (in == Elem::f16 && out == Elem::f32) return fmt::format("f32 {}; {}", dest, target_.math(Math::f16_low, dest, a));
   const bool wide_in = in == Elem::f32 || in == Elem::f64 || is_int(in) || in == Elem::b1;

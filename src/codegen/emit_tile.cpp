@@ -119,6 +119,7 @@ std::string Emitter::pending_element(const Op& op, int r) {
 }
 
 void Emitter::pend(const Op& op) {
+  if (op.code == OpCode::cast && !op.attrs.all().empty()) return fail(op, own_rounding);
   const Value v = op.result();
   const Elem out = module_.type(v).elem;
   const int elements = layouts_.fragment(v).elements();

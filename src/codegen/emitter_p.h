@@ -129,6 +129,9 @@ class Emitter {
 
 /// C name of an element type: `i32`, `f32`, `bool`, …
 const char* c_type(Elem elem);
+/// What is said of casts with attributes.
+inline constexpr const char* own_rounding =
+    "with a rounding or saturation of its own is not supported by this back end";
 /// C type of a tile's register: `u32` for packed pairs.
 const char* register_type(Elem elem);
 /// `text` as a C identifier.

@@ -38,8 +38,8 @@ bool is_dense(const Module& module, Value v) {
 
 std::string check_buffer(const Module& module, const Op& op) {
   const Type& t = module.type(op.results[0]);
-  if (t.kind != TypeKind::buffer || t.slots < 1 || !t.shape.valid() || t.shape.rank < 1 || bytes(t.elem) == 0)
-    return "has slots and a shape";
+  if (t.kind != TypeKind::buffer || t.slots < 1 || !t.shape.valid() || t.shape.rank < 1) return "has slots and a shape";
+  if (bytes(t.elem) == 0) return std::string(to_string(t.elem)) + " has no whole bytes: keep it in u8, and bitcast";
   if (!op.attrs.find("swizzle") && module.level == Level::lowered) return "attribute 'swizzle' is missing";
   const int64_t swizzle = op.attrs.integer("swizzle", op.attrs.find("swizzle") ? -1 : 0);
   if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128) return "swizzle is 0, 32, 64 or 128";

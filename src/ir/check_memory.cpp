@@ -132,6 +132,7 @@ std::string check_memory(const Module& module, const Op& op) {
     if (op.attrs.text("name").empty()) return "needs a name";
     if (t.kind != TypeKind::tensor || t.slots != static_cast<int32_t>(op.operands.size()) || t.slots < 1)
       return "has one extent per axis, 1 to 5 axes";
+    if (bytes(t.elem) == 0) return std::string(to_string(t.elem)) + " has no whole bytes: keep it in u8, and bitcast";
     return check_indices(module, op, 0);
   }
   const Type& tensor = module.type(op.operands[0]);

@@ -30,6 +30,9 @@ bool is_view_step(OpCode code);
 /// one that owns the storage. no_value where v is no view.
 Value source_of(const Module& module, Value v);
 
+/// Whether a cast gives the nearest finite number for what its result's type cannot hold.
+bool cast_saturates(const Op& op, Elem from, Elem to);
+
 /// What is wrong with the op's operands, attributes and result types, or an empty string. Looks at this op
 /// alone (and at the declarations its operands come from), not at where it stands.
 std::string check_op(const Module& module, const Op& op);

@@ -40,8 +40,10 @@ std::string check_ring(const Module& module, const Op& op) {
       auto fields = parse_fields(op.attrs.text("fields"));
       if (!fields) return "fields are malformed, absent, or one name stands twice";
       for (const RingField& field : *fields)
-        if (!field.view.shape.valid() || field.view.shape.rank < 1 || bytes(field.view.elem) == 0)
+        if (!field.view.shape.valid() || field.view.shape.rank < 1)
           return "field '" + field.name + "' is no tile of rank 1 to 5";
+        else if (bytes(field.view.elem) == 0)
+          return std::string(to_string(field.view.elem)) + " has no whole bytes: keep it in u8, and bitcast";
       for (const char* side : {"fillers", "drainers"})
         if (op.attrs.find(side) && (op.attrs.integer(side) < 1 || op.attrs.integer(side) > 1024))
           return std::string(side) + " are 1 to 1024";

@@ -25,12 +25,53 @@ std::string check_constant(const Type& type, const Op& op) {
   const int n = bits(type.elem);
   if (is_signed_int(type.elem) && n < 64 && (v < -(int64_t{1} << (n - 1)) || v >= int64_t{1} << (n - 1)))
     return std::to_string(v) + " does not fit " + to_string(type);
-  if (is_unsigned_int(type.elem) && (v < 0 || (n < 64 && v >= int64_t{1} << n)))
+  if (is_unsigned_int(type.elem) && n < 64 && (v < 0 || v >= int64_t{1} << n))
     return std::to_string(v) + " does not fit " + to_string(type);
   return {};
 }
 
+std::string check_cast(const Module& module, const Op& op) {
+  const Type& a = module.type(op.operands[0]);
+  const Type& result = module.type(op.results[0]);
+  if (!is_value(result) || result.shape != a.shape || result.kind != a.kind)
+    return "a cast keeps the shape: " + to_string(a) + " to " + to_string(result);
+  if (op.code == OpCode::bitcast) {
+    if (a.elem == Elem::b1 || result.elem == Elem::b1) return "a b1 is no pattern of bits; cast it";
+    const auto size = [](Elem e) { return e == Elem::f4e2m1 ? 8 : bits(e); };
+    return size(a.elem) == size(result.elem) ? "" : "the sizes differ: " + to_string(a) + " and " + to_string(result);
+  }
+
+  const std::string_view rounding = op.attrs.text("rounding");
+  if (op.attrs.find("rounding") && rounding != "rne" && rounding != "rtz" && rounding != "stochastic")
+    return "rounding is rne, rtz or stochastic";
+  if (!rounding.empty() && (!is_float(a.elem) || !is_float(result.elem)))
+    return "rounding is for floats; a cast to integers truncates, one from integers is to nearest even";
+  const bool stochastic = rounding == "stochastic";
+  if (stochastic != (op.operands.size() == 2)) return "random bits, operand 1, go with rounding = stochastic";
+  if (stochastic) {
+    if (a.elem != Elem::f32 || !is_float(result.elem) || bits(result.elem) > 16 || result.elem == Elem::e8m0)
+      return "rounds stochastically from f32 to f16, bf16, f8e4m3, f8e5m2 or f4e2m1, not from " +
+             std::string(to_string(a.elem)) + " to " + to_string(result.elem);
+    const Type random = a.with_elem(Elem::u32);
+    if (module.type(op.operands[1]) != random)
+      return "random bits are " + to_string(random) + ", not " + to_string(module.type(op.operands[1]));
+  }
+
+  const Attr* saturate = op.attrs.find("saturate");
+  if (!saturate) return {};
+  const auto* value = std::get_if<int64_t>(saturate);
+  if (!value || (*value != 0 && *value != 1)) return "saturate is 0 or 1";
+  if (result.elem == Elem::b1) return "b1 holds all that there is, x ≠ 0: leave saturate out";
+  if (*value == 0 && is_float(a.elem) && is_int(result.elem)) return "a float saturates when it becomes an integer";
+  if (*value == 0 && result.elem == Elem::f4e2m1) return "f4e2m1 has neither inf nor NaN, so it saturates";
+  return {};
+}
+
 }  // namespace
+
+bool cast_saturates(const Op& op, Elem from, Elem to) {
+  return op.attrs.integer("saturate", bits(to) < 16 && is_float(to) ? 1 : is_float(from) && is_int(to));
+}
 
 std::string check_scalar(const Module& module, const Op& op) {
   const Type& result = module.type(op.results[0]);
@@ -42,11 +83,7 @@ std::string check_scalar(const Module& module, const Op& op) {
     if (!is_value(t)) return "works on scalars and tiles, not on " + to_string(t);
   const Type& a = in[0];
 
-  if (op.code == OpCode::cast) {
-    if (!is_value(result) || result.shape != a.shape || result.kind != a.kind)
-      return "a cast keeps the shape: " + to_string(a) + " to " + to_string(result);
-    return {};
-  }
+  if (op.code == OpCode::cast || op.code == OpCode::bitcast) return check_cast(module, op);
   if (op.code == OpCode::select) {
     const Type& c = in[0];
     if (c.elem != Elem::b1) return "the condition is b1, not " + to_string(c);
@@ -60,11 +97,15 @@ std::string check_scalar(const Module& module, const Op& op) {
   bool fits = true;
   const char* wants = "numbers";
   switch (op.code) {
-    case OpCode::exp2:
-    case OpCode::log2:
-    case OpCode::rcp: fits = a.elem == Elem::f32, wants = "f32"; break;
+    case OpCode::min_nan:
+    case OpCode::max_nan: fits = computes(a.elem), wants = "f16, bf16, f32 or f64"; break;
     case OpCode::mod:
+    case OpCode::floor_div:
+    case OpCode::floor_mod:
     case OpCode::ceil_div:
+    case OpCode::mulhi:
+    case OpCode::popcount:
+    case OpCode::clz:
     case OpCode::shl:
     case OpCode::shr: fits = is_int(a.elem), wants = "integers"; break;
     case OpCode::bit_not:
@@ -80,7 +121,9 @@ std::string check_scalar(const Module& module, const Op& op) {
       fits = computes(a.elem) || is_int(a.elem) || (a.elem == Elem::b1 && (p == "eq" || p == "ne"));
       break;
     }
-    default: fits = computes(a.elem) || is_int(a.elem);
+    default:
+      fits = computes(a.elem) || (is_int(a.elem) && info(op.code).family != Family::math);
+      if (info(op.code).family == Family::math) wants = "f16, bf16, f32 or f64";
   }
   if (!fits) return "works on " + std::string(wants) + ", not on " + to_string(a);
   const Type expected = op.code == OpCode::cmp ? a.with_elem(Elem::b1) : a;

@@ -48,10 +48,14 @@ bool has_meaning(OpCode code) {
     case OpCode::dim:
     case OpCode::scalar:
     case OpCode::sms: return true;
-    case OpCode::exp2:
-    case OpCode::log2:
-    case OpCode::rcp: return false;  // of reals
-    default: return is_elementwise(code);
+    // Of reals, or of bits that a number without a size lacks.
+    case OpCode::min_nan:
+    case OpCode::max_nan:
+    case OpCode::mulhi:
+    case OpCode::popcount:
+    case OpCode::clz:
+    case OpCode::bitcast: return false;
+    default: return is_elementwise(code) && info(code).family != Family::math;
   }
 }
 
@@ -95,6 +99,8 @@ Result<uint16_t> HostProgram::add(const Module& module, const Abi& abi, Value va
     if (!number) return refuse(module, op, "a constant that is no integer cannot be part of an extent or the grid");
     step.number = *number;
   }
+  if (op->code == OpCode::cast && !op->attrs.all().empty())
+    return refuse(module, op, "a cast that saturates or rounds in its own way cannot be part of an extent or the grid");
   if (op->code == OpCode::cmp) step.number = pred_of(op->attrs.text("pred"));
   if (op->code == OpCode::dim) step.number = index_in(abi.dims, value);
   if (op->code == OpCode::scalar) {
@@ -125,7 +131,7 @@ HostProgram::Number HostProgram::compute(const Step& s, std::span<const int32_t>
   if (!a.ok) return none;
   const int64_t x = a.value;
   switch (s.code) {
-    case OpCode::cast: return a;
+    case OpCode::cast: return s.elem == Elem::b1 ? Number{x != 0, true} : a;
     case OpCode::bit_not: return {s.elem == Elem::b1 ? int64_t{!x} : ~x, true};
     case OpCode::neg: return unless(__builtin_sub_overflow(int64_t{0}, x, &r));
     case OpCode::abs: return x >= 0 ? a : unless(__builtin_sub_overflow(int64_t{0}, x, &r));
@@ -139,10 +145,17 @@ HostProgram::Number HostProgram::compute(const Step& s, std::span<const int32_t>
     case OpCode::mul: return unless(__builtin_mul_overflow(x, y, &r));
     case OpCode::div:
     case OpCode::mod:
-    case OpCode::ceil_div:
+    case OpCode::floor_div:
+    case OpCode::floor_mod:
+    case OpCode::ceil_div: {
       if (y == 0 || (y == -1 && x == std::numeric_limits<int64_t>::min())) return none;
-      if (s.code == OpCode::mod) return {x % y, true};
-      return {x / y + (s.code == OpCode::ceil_div && x % y > 0), true};
+      const int64_t rest = x % y;
+      const bool down = rest != 0 && (rest < 0) != (y < 0);  // the quotient was rounded up
+      if (s.code == OpCode::mod) return {rest, true};
+      if (s.code == OpCode::floor_mod) return {down ? rest + y : rest, true};
+      if (s.code == OpCode::floor_div) return {x / y - down, true};
+      return {x / y + (s.code == OpCode::ceil_div && rest > 0), true};
+    }
     case OpCode::min: return {std::min(x, y), true};
     case OpCode::max: return {std::max(x, y), true};
     case OpCode::bit_and: return {x & y, true};

@@ -76,8 +76,16 @@ class Arena {
   int64_t size_ = 0;
 };
 
+/// How a cast rounds, and what becomes of numbers that its type cannot hold.
+struct CastMode {
+  enum Rounding { nearest, to_zero, stochastic } rounding = nearest;
+  bool saturate = false;
+  Node random = nullptr;  // u32, for stochastic rounding
+};
+
 /// Builds elementwise code on scalars (lanes = 1) and on vectors alike. f16 and bf16 are held as f32 values
-/// that are exactly representable in their type; every op rounds once.
+/// that are exactly representable in their type, and every op rounds once; smaller floats, which only convert, are
+/// held as their codes.
 class Elements {
  public:
   explicit Elements(llvm::LLVMContext& context) : b(context) { b.setFastMathFlags(contract()); }
@@ -86,18 +94,21 @@ class Elements {
   llvm::Type* wide(llvm::Type* type, unsigned lanes) const;
   llvm::Type* reg(Elem elem, unsigned lanes) const;
   llvm::Type* mem(Elem elem, unsigned lanes) const;
-  static int64_t size(Elem elem) { return bytes(elem); }
+  static int64_t size(Elem elem) { return elem == Elem::f4e2m1 ? 1 : bytes(elem); }
   Node load(Node at, Elem elem, unsigned lanes);
   void store(Node value, Node at, Elem elem);
   Node splat(Node value, unsigned lanes);
   Node round(Node value, Elem elem);
   Node constant(const Op& op, Elem elem, unsigned lanes);
   Node real(llvm::Type* type, double value) const;
+  /// A cast without attributes.
   Node cast(Node value, Elem from, Elem to);
+  Node cast(Node value, Elem from, Elem to, const CastMode& mode);
+  /// The op `cast`, whose operands are `in`.
+  Node cast(const Op& op, llvm::ArrayRef<Node> in, Elem from, Elem to);
+  Node bitcast(Node value, Elem from, Elem to);
   /// An elementwise op of the table; `elem` is the operands' element type.
   Node compute(const Op& op, llvm::ArrayRef<Node> in, Elem elem);
-  Node exp2(Node x);
-  Node log2(Node x);
   Node larger(Node a, Node b, Elem elem);
   Node smaller(Node a, Node b, Elem elem);
   Node add(Node a, Node b, Elem elem);
@@ -112,6 +123,15 @@ class Elements {
 
  private:
   Node divide(Node a, Node b, bool is_signed, bool remainder);
+  Node floor_divide(Node a, Node b, bool is_signed, bool remainder);
+  Node multiply_high(Node a, Node b, bool is_signed);
+  Node from_memory(Node raw, Elem elem);
+  Node to_memory(Node value, Elem elem);
+  Node odd_f32(Node value);
+  Node encode(Node value, Elem to, const CastMode& mode);
+  Node encode_e8m0(Node value, const CastMode& mode);
+  Node decode(Node code, Elem from);
+  llvm::Type* like(Node value, llvm::Type* type) const { return value->getType()->getWithNewType(type); }
 };
 
 /// LLVM's comparison for `pred` of the op table.

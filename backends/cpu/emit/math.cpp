@@ -1,64 +1,89 @@
-// backends/cpu/emit/math.cpp — exp2 and log2 of f32, in vectors, within 2 ulp.
+// backends/cpu/emit/math.cpp — the ops of the family math: which code each type takes.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "backends/cpu/emit/emitter_p.h"
+#include "backends/cpu/emit/math_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 
-// Both use the polynomials of Cephes' exp2f and log2f on a reduced argument.
+namespace {
 
-Node Elements::exp2(Node x) {
-  llvm::Type* f = x->getType();
-  llvm::Type* i = f->getWithNewType(b.getInt32Ty());
-  auto integer = [&](int64_t v) { return llvm::ConstantInt::getSigned(i, v); };
-  // Outside this range the result is 0 or inf all the same; comparisons are false for NaN, which stays.
-  Node low = real(f, -151), high = real(f, 129);
-  x = b.CreateSelect(b.CreateFCmpOLT(x, low), low, x);
-  x = b.CreateSelect(b.CreateFCmpOGT(x, high), high, x);
-  // Adding 1.5·2^23 leaves the nearest integer in the low bits.
-  Node magic = real(f, 12582912.0);
-  Node biased = b.CreateFAdd(x, magic);
-  Node n = b.CreateSub(b.CreateBitCast(biased, i), b.CreateBitCast(magic, i));
-  Node r = b.CreateFSub(x, b.CreateFSub(biased, magic));
-  Node p = real(f, 1.535336188319500e-4);
-  for (double c : {1.339887440266574e-3, 9.618437357674640e-3, 5.550332471162809e-2, 2.402264791363012e-1,
-                   6.931472028550421e-1, 1.0})
-    p = b.CreateFAdd(b.CreateFMul(p, r), real(f, c));
-  // 2^n in two steps, so that the first is never subnormal or infinite and the second rounds once.
-  auto power = [&](Node e) { return b.CreateBitCast(b.CreateShl(b.CreateAdd(e, integer(127)), integer(23)), f); };
-  Node half = b.CreateAShr(n, integer(1));
-  return b.CreateFMul(b.CreateFMul(p, power(half)), power(b.CreateSub(n, half)));
+/// A function of libm (libm.def), called once per lane. LLVM does not know the name, so that it neither computes one at
+/// compile time nor makes another of it: scalars and tiles get the same bits.
+Node per_lane(Elements& e, const char* name, Node x) {
+  llvm::IRBuilder<>& b = e.b;
+  llvm::Type* type = x->getType()->getScalarType();
+  const std::string symbol = std::string("tlxjit_libm_") + name + (type->isFloatTy() ? "f" : "");
+  llvm::Module* code = b.GetInsertBlock()->getModule();
+  auto fn = code->getOrInsertFunction(symbol, llvm::FunctionType::get(type, {type}, false));
+  if (auto* made = llvm::dyn_cast<llvm::Function>(fn.getCallee())) {
+    made->setDoesNotAccessMemory();
+    made->setDoesNotThrow();
+    made->setWillReturn();
+  }
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  if (!vector) return b.CreateCall(fn, {x});
+  Node out = llvm::PoisonValue::get(vector);
+  for (unsigned i = 0; i < vector->getNumElements(); ++i)
+    out = b.CreateInsertElement(out, b.CreateCall(fn, {b.CreateExtractElement(x, i)}), i);
+  return out;
 }
 
-Node Elements::log2(Node x) {
-  llvm::Type* f = x->getType();
-  llvm::Type* i = f->getWithNewType(b.getInt32Ty());
-  auto integer = [&](int64_t v) { return llvm::ConstantInt::getSigned(i, v); };
-  Node tiny = b.CreateFCmpOLT(x, real(f, 1.17549435e-38));
-  Node normal = b.CreateSelect(tiny, b.CreateFMul(x, real(f, 8388608.0)), x);
-  // x = m · 2^e with m in [√½, √2).
-  Node bits32 = b.CreateBitCast(normal, i);
-  Node shifted = b.CreateSub(bits32, integer(0x3f3504f3));
-  Node e = b.CreateAShr(shifted, integer(23));
-  Node m = b.CreateBitCast(b.CreateAdd(b.CreateAnd(shifted, integer(0x7fffff)), integer(0x3f3504f3)), f);
-  e = b.CreateSub(e, b.CreateSelect(tiny, integer(23), integer(0)));
-  Node t = b.CreateFSub(m, real(f, 1));
-  Node z = b.CreateFMul(t, t);
-  Node p = real(f, 7.0376836292e-2);
-  for (double c : {-1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
-                   2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1})
-    p = b.CreateFAdd(b.CreateFMul(p, t), real(f, c));
-  Node y = b.CreateFMul(b.CreateFMul(p, t), z);
-  y = b.CreateFAdd(b.CreateFMul(z, real(f, -0.5)), y);
-  // log2(e) = 1 + 0.44…, added from small to large.
-  Node less = real(f, 0.44269504088896340735992);
-  Node sum = b.CreateFMul(y, less);
-  sum = b.CreateFAdd(b.CreateFMul(t, less), sum);
-  sum = b.CreateFAdd(b.CreateFAdd(b.CreateFAdd(sum, y), t), b.CreateSIToFP(e, f));
-  // 0 → −inf, inf → inf, below 0 and NaN → NaN.
-  sum = b.CreateSelect(b.CreateFCmpOEQ(x, llvm::ConstantFP::getInfinity(f)), x, sum);
-  sum = b.CreateSelect(b.CreateFCmpOEQ(x, real(f, 0)), llvm::ConstantFP::getInfinity(f, true), sum);
-  return b.CreateSelect(b.CreateFCmpULT(x, real(f, 0)), llvm::ConstantFP::getNaN(f), sum);
+/// a · b + c of f16 or bf16, rounded once. The product is exact in f64; the sum is made odd where it is not exact, so
+/// that rounding it again is right.
+Node fma_narrow(Elements& e, llvm::ArrayRef<Node> in, Elem elem) {
+  llvm::IRBuilder<>& b = e.b;
+  llvm::IRBuilderBase::FastMathFlagGuard guard(b);
+  b.clearFastMathFlags();
+  llvm::Type* f64 = in[0]->getType()->getWithNewType(b.getDoubleTy());
+  llvm::Type* i64 = in[0]->getType()->getWithNewType(b.getInt64Ty());
+  auto integer = [&](uint64_t v) { return llvm::ConstantInt::get(i64, v); };
+  Node p = b.CreateFMul(b.CreateFPExt(in[0], f64), b.CreateFPExt(in[1], f64)), c = b.CreateFPExt(in[2], f64);
+  Node sum = b.CreateFAdd(p, c);
+  // What the sum lost (Knuth).
+  Node of_c = b.CreateFSub(sum, p);
+  Node lost = b.CreateFAdd(b.CreateFSub(p, b.CreateFSub(sum, of_c)), b.CreateFSub(c, of_c));
+  Node bits = b.CreateBitCast(sum, i64);
+  Node even = b.CreateICmpEQ(b.CreateAnd(bits, integer(1)), integer(0));
+  Node outwards = b.CreateICmpSGE(b.CreateXor(bits, b.CreateBitCast(lost, i64)), integer(0));
+  Node odd = b.CreateSelect(outwards, b.CreateAdd(bits, integer(1)), b.CreateSub(bits, integer(1)));
+  // Of infinities and NaN nothing is known to be lost.
+  Node inexact = b.CreateFCmpONE(lost, llvm::Constant::getNullValue(f64));
+  bits = b.CreateSelect(b.CreateAnd(inexact, even), odd, bits);
+  return e.cast(b.CreateBitCast(bits, f64), Elem::f64, elem);
+}
+
+}  // namespace
+
+Node math(Elements& e, const Op& op, llvm::ArrayRef<Node> in, Elem elem) {
+  llvm::IRBuilder<>& b = e.b;
+  Node x = in[0];
+  const bool wide = elem == Elem::f64;
+  auto unary = [&](llvm::Intrinsic::ID id) { return b.CreateUnaryIntrinsic(id, x); };
+  auto one_over = [&](Node y) { return b.CreateFDiv(e.real(x->getType(), 1), y); };
+  auto either = [&](Node (*in_f32)(Elements&, Node), const char* name) {
+    return e.round(wide ? per_lane(e, name, x) : in_f32(e, x), elem);
+  };
+  switch (op.code) {
+    case OpCode::exp2: return either(exp2_f32, "exp2");
+    case OpCode::exp: return either(exp_f32, "exp");
+    case OpCode::log2: return either(log2_f32, "log2");
+    case OpCode::log: return either(log_f32, "log");
+    case OpCode::tanh: return either(tanh_f32, "tanh");
+    case OpCode::sin: return e.round(per_lane(e, "sin", x), elem);
+    case OpCode::cos: return e.round(per_lane(e, "cos", x), elem);
+    case OpCode::erf: return e.round(per_lane(e, "erf", x), elem);
+    case OpCode::rcp: return e.round(one_over(x), elem);
+    case OpCode::sqrt: return e.round(unary(llvm::Intrinsic::sqrt), elem);
+    case OpCode::rsqrt: return e.round(one_over(unary(llvm::Intrinsic::sqrt)), elem);
+    case OpCode::floor: return unary(llvm::Intrinsic::floor);
+    case OpCode::ceil: return unary(llvm::Intrinsic::ceil);
+    case OpCode::trunc: return unary(llvm::Intrinsic::trunc);
+    case OpCode::round: return unary(llvm::Intrinsic::roundeven);
+    case OpCode::fma:
+      if (elem == Elem::f16 || elem == Elem::bf16) return fma_narrow(e, in, elem);
+      return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {in[0], in[1], in[2]});
+    default: throw Unsupported{&op, std::string(info(op.code).text)};
+  }
 }
 
 }  // namespace cpu

@@ -1,23 +1,40 @@
 // backends/cpu/emit/scalar.cpp — elementwise arithmetic, and scalars that a program reads from its launch.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "backends/cpu/emit/emitter_p.h"
+#include "backends/cpu/emit/math_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 
-// Division by zero and its like are undefined in the IR, but a trap would end the host: they give some number.
+// Division by zero sets all bits and leaves x as the remainder; the least number / −1 wraps. Both would trap.
 Node Elements::divide(Node x, Node y, bool is_signed, bool remainder) {
   llvm::Type* type = x->getType();
   Node zero = llvm::Constant::getNullValue(type), one = llvm::ConstantInt::get(type, 1);
-  Node trap = b.CreateICmpEQ(y, zero);
-  if (!is_signed) {
-    Node safe = b.CreateSelect(trap, one, y);
-    return remainder ? b.CreateURem(x, safe) : b.CreateUDiv(x, safe);
-  }
-  Node minus = b.CreateICmpEQ(y, llvm::Constant::getAllOnesValue(type));  // the least number / −1 traps as well
-  Node safe = b.CreateSelect(b.CreateOr(trap, minus), one, y);
-  if (remainder) return b.CreateSRem(x, safe);  // by 1 and by −1 alike: 0
-  return b.CreateSelect(minus, b.CreateNeg(x), b.CreateSDiv(x, safe));
+  Node ones = llvm::Constant::getAllOnesValue(type);
+  Node none = b.CreateICmpEQ(y, zero);
+  Node minus = is_signed ? b.CreateICmpEQ(y, ones) : nullptr;
+  Node safe = b.CreateSelect(is_signed ? b.CreateOr(none, minus) : none, one, y);
+  if (remainder)  // by 1 and by −1 alike: 0
+    return b.CreateSelect(none, x, is_signed ? b.CreateSRem(x, safe) : b.CreateURem(x, safe));
+  Node quotient = is_signed ? b.CreateSelect(minus, b.CreateNeg(x), b.CreateSDiv(x, safe)) : b.CreateUDiv(x, safe);
+  return b.CreateSelect(none, ones, quotient);
+}
+
+/// Rounded down: one less than truncated where something remains and the signs differ.
+Node Elements::floor_divide(Node x, Node y, bool is_signed, bool remainder) {
+  Node rest = divide(x, y, is_signed, true), zero = llvm::Constant::getNullValue(x->getType());
+  if (!is_signed) return remainder ? rest : divide(x, y, is_signed, false);
+  Node less = b.CreateAnd(b.CreateICmpNE(rest, zero), b.CreateICmpSLT(b.CreateXor(rest, y), zero));
+  less = b.CreateAnd(less, b.CreateICmpNE(y, zero));
+  if (remainder) return b.CreateAdd(rest, b.CreateSelect(less, y, zero));
+  return b.CreateSub(divide(x, y, is_signed, false), b.CreateZExt(less, x->getType()));
+}
+
+/// The upper half of the product's bits.
+Node Elements::multiply_high(Node x, Node y, bool is_signed) {
+  const unsigned n = x->getType()->getScalarSizeInBits();
+  llvm::Type* wide = like(x, b.getIntNTy(2 * n));
+  auto extended = [&](Node v) { return is_signed ? b.CreateSExt(v, wide) : b.CreateZExt(v, wide); };
+  return b.CreateTrunc(b.CreateLShr(b.CreateMul(extended(x), extended(y)), n), x->getType());
 }
 
 Node Elements::larger(Node x, Node y, Elem elem) {
@@ -54,21 +71,26 @@ Node Elements::compute(const Op& op, llvm::ArrayRef<Node> in, Elem elem) {
   auto need = [&](bool holds) {
     if (!holds) throw Unsupported{&op, std::string(info(op.code).text) + " of " + to_string(elem)};
   };
+  // Every op of 16 bits rounds: LLVM may narrow them to instructions of f16, which must not become an fma then.
+  llvm::IRBuilderBase::FastMathFlagGuard guard(b);
+  if (elem == Elem::f16 || elem == Elem::bf16) b.clearFastMathFlags();
   switch (op.code) {
     case OpCode::neg: return real_type ? b.CreateFNeg(in[0]) : b.CreateNeg(in[0]);
     case OpCode::bit_not: need(!real_type); return b.CreateNot(in[0]);
     case OpCode::abs:
       if (real_type) return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, in[0]);
       return with_sign ? b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, in[0], b.getFalse()) : in[0];
-    case OpCode::exp2: need(real_type && elem != Elem::f64); return round(exp2(in[0]), elem);
-    case OpCode::log2: need(real_type && elem != Elem::f64); return round(log2(in[0]), elem);
-    case OpCode::rcp: need(real_type); return round(b.CreateFDiv(real(in[0]->getType(), 1), in[0]), elem);
     case OpCode::add: return add(in[0], in[1], elem);
     case OpCode::sub: return real_type ? round(b.CreateFSub(in[0], in[1]), elem) : b.CreateSub(in[0], in[1]);
     case OpCode::mul: return real_type ? round(b.CreateFMul(in[0], in[1]), elem) : b.CreateMul(in[0], in[1]);
     case OpCode::div:
       return real_type ? round(b.CreateFDiv(in[0], in[1]), elem) : divide(in[0], in[1], with_sign, false);
     case OpCode::mod: need(!real_type); return divide(in[0], in[1], with_sign, true);
+    case OpCode::floor_div: need(!real_type); return floor_divide(in[0], in[1], with_sign, false);
+    case OpCode::floor_mod: need(!real_type); return floor_divide(in[0], in[1], with_sign, true);
+    case OpCode::mulhi: need(!real_type); return multiply_high(in[0], in[1], with_sign);
+    case OpCode::popcount: need(!real_type); return b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, in[0]);
+    case OpCode::clz: need(!real_type); return b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, in[0], b.getFalse());
     case OpCode::ceil_div: {
       need(!real_type);
       Node rest = divide(in[0], in[1], with_sign, true);
@@ -77,6 +99,8 @@ Node Elements::compute(const Op& op, llvm::ArrayRef<Node> in, Elem elem) {
     }
     case OpCode::min: return smaller(in[0], in[1], elem);
     case OpCode::max: return larger(in[0], in[1], elem);
+    case OpCode::min_nan: need(real_type); return b.CreateMinimum(in[0], in[1]);
+    case OpCode::max_nan: need(real_type); return b.CreateMaximum(in[0], in[1]);
     case OpCode::bit_and: need(!real_type); return b.CreateAnd(in[0], in[1]);
     case OpCode::bit_or: need(!real_type); return b.CreateOr(in[0], in[1]);
     case OpCode::bit_xor: need(!real_type); return b.CreateXor(in[0], in[1]);
@@ -89,7 +113,9 @@ Node Elements::compute(const Op& op, llvm::ArrayRef<Node> in, Elem elem) {
       return with_sign ? b.CreateAShr(in[0], amount) : b.CreateLShr(in[0], amount);
     }
     case OpCode::cmp: return b.CreateCmp(predicate(op.attrs.text("pred"), elem, op), in[0], in[1]);
-    default: throw Unsupported{&op, std::string(info(op.code).text)};
+    default:
+      if (info(op.code).family == Family::math) return math(*this, op, in, elem);
+      throw Unsupported{&op, std::string(info(op.code).text)};
   }
 }
 
@@ -111,7 +137,12 @@ Node Emitter::scalar_op(const Op& op) {
     case OpCode::cluster_rank: return field(offsetof(Context, rank), b.getInt32Ty());
     case OpCode::replica: return replica_;
     case OpCode::get: return b.CreateLoad(reg(elem, 1), variables_.at(op.operand(0)));
-    case OpCode::cast: return cast(scalar(op.operand(0)), type(op.operand(0)).elem, elem);
+    case OpCode::cast: {
+      llvm::SmallVector<Node, 2> in;
+      for (Value v : op.operands) in.push_back(scalar(v));
+      return cast(op, in, type(op.operand(0)).elem, elem);
+    }
+    case OpCode::bitcast: return bitcast(scalar(op.operand(0)), type(op.operand(0)).elem, elem);
     case OpCode::select: return b.CreateSelect(scalar(op.operand(0)), scalar(op.operand(1)), scalar(op.operand(2)));
     default: break;
   }

@@ -23,6 +23,10 @@ llvm::Type* Elements::reg(Elem elem, unsigned lanes) const {
     case Elem::bf16:
     case Elem::f32: return wide(llvm::Type::getFloatTy(c), lanes);
     case Elem::f64: return wide(llvm::Type::getDoubleTy(c), lanes);
+    case Elem::f8e4m3:
+    case Elem::f8e5m2:
+    case Elem::f4e2m1:
+    case Elem::e8m0: return wide(llvm::Type::getInt8Ty(c), lanes);
     default:
       if (is_int(elem)) return wide(llvm::Type::getIntNTy(c, static_cast<unsigned>(bits(elem))), lanes);
       throw Unsupported{nullptr, std::string("elements of type ") + to_string(elem)};
@@ -39,33 +43,32 @@ llvm::Type* Elements::mem(Elem elem, unsigned lanes) const {
   }
 }
 
-Node Elements::load(Node at, Elem elem, unsigned lanes) {
-  Node x = b.CreateAlignedLoad(mem(elem, lanes), at, llvm::Align(static_cast<uint64_t>(size(elem))));
+Node Elements::from_memory(Node x, Elem elem) {
   if (elem == Elem::b1) return b.CreateICmpNE(x, llvm::Constant::getNullValue(x->getType()));
-  if (elem == Elem::f16) return b.CreateFPExt(x, reg(elem, lanes));
+  if (elem == Elem::f16) return b.CreateFPExtFMF(x, like(x, b.getFloatTy()), llvm::FastMathFlags());
   if (elem == Elem::bf16) {
-    Node bits32 = b.CreateZExt(x, wide(b.getInt32Ty(), lanes));
-    return b.CreateBitCast(b.CreateShl(bits32, 16), reg(elem, lanes));
+    Node bits32 = b.CreateZExt(x, like(x, b.getInt32Ty()));
+    return b.CreateBitCast(b.CreateShl(bits32, 16), like(x, b.getFloatTy()));
   }
   return x;
 }
 
-namespace {
-unsigned lanes_of(Node x) {
-  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
-  return vector ? vector->getNumElements() : 1;
+Node Elements::to_memory(Node x, Elem elem) {
+  if (elem == Elem::b1) return b.CreateZExt(x, like(x, b.getInt8Ty()));
+  if (elem == Elem::f16) return b.CreateFPTruncFMF(x, like(x, b.getHalfTy()), llvm::FastMathFlags());
+  if (elem == Elem::bf16) {
+    Node bits32 = b.CreateBitCast(x, like(x, b.getInt32Ty()));
+    return b.CreateTrunc(b.CreateLShr(bits32, 16), like(x, b.getInt16Ty()));
+  }
+  return x;
 }
-}  // namespace
+
+Node Elements::load(Node at, Elem elem, unsigned lanes) {
+  return from_memory(b.CreateAlignedLoad(mem(elem, lanes), at, llvm::Align(static_cast<uint64_t>(size(elem)))), elem);
+}
 
 void Elements::store(Node x, Node at, Elem elem) {
-  const unsigned lanes = lanes_of(x);
-  if (elem == Elem::b1) x = b.CreateZExt(x, mem(elem, lanes));
-  if (elem == Elem::f16) x = b.CreateFPTrunc(x, mem(elem, lanes));
-  if (elem == Elem::bf16) {
-    Node bits32 = b.CreateBitCast(x, wide(b.getInt32Ty(), lanes));
-    x = b.CreateTrunc(b.CreateLShr(bits32, 16), mem(elem, lanes));
-  }
-  b.CreateAlignedStore(x, at, llvm::Align(static_cast<uint64_t>(size(elem))));
+  b.CreateAlignedStore(to_memory(x, elem), at, llvm::Align(static_cast<uint64_t>(size(elem))));
 }
 
 Node Elements::splat(Node x, unsigned lanes) {

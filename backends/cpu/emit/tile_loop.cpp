@@ -266,7 +266,14 @@ void Emitter::emit_element(const Op& op, Position& p) {
                                : load(element(tile_address(op.operand(0)), without_axis(p, axis), elem), elem, p.lanes);
       break;
     }
-    case OpCode::cast: out = cast(lane(op.operand(0), p), type(op.operand(0)).elem, type(op.result()).elem); break;
+    case OpCode::cast:
+    case OpCode::bitcast: {
+      const Elem from = type(op.operand(0)).elem, to = type(op.result()).elem;
+      llvm::SmallVector<Node, 2> in;
+      for (Value v : op.operands) in.push_back(lane(v, p));
+      out = op.code == OpCode::cast ? cast(op, in, from, to) : bitcast(in[0], from, to);
+      break;
+    }
     case OpCode::select: {
       Node condition = type(op.operand(0)).is_scalar() ? scalar(op.operand(0)) : lane(op.operand(0), p);
       out = b.CreateSelect(condition, lane(op.operand(1), p), lane(op.operand(2), p));

@@ -13,6 +13,7 @@
 
 #include "tlxjit/builder/barrier.h"
 #include "tlxjit/builder/buffer.h"
+#include "tlxjit/builder/math.h"
 #include "tlxjit/builder/tile.h"
 #include "tlxjit/core/result.h"
 

@@ -1,6 +1,6 @@
 // include/tlxjit/builder/tile.h — values of a kernel under construction: tiles and scalars.
 //
-//     Tile p = exp2(x * scale - m.expand(1));   // each operator appends an op to the kernel
+//     Tile p = max(x * scale - m.expand(1), 0);   // each operator appends an op to the kernel
 //     m = max(m, row);                          // assigning writes the variable m
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -47,6 +47,10 @@ template <>
 inline constexpr Elem elem_of<float> = Elem::f32;
 template <>
 inline constexpr Elem elem_of<double> = Elem::f64;
+template <>
+inline constexpr Elem elem_of<f8e4m3> = Elem::f8e4m3;
+template <>
+inline constexpr Elem elem_of<f8e5m2> = Elem::f8e5m2;
 
 /// A tile or, with rank 0, a scalar (uniform over the instance). Inside a task every Tile is a mutable
 /// variable: copying makes a new variable with the present value, assigning writes the variable, also from
@@ -62,7 +66,7 @@ class TLXJIT_API Tile {
   Tile& operator=(const Tile& other);
   Tile& operator=(Tile&& other);
 
-  /// Converts to another element type: to nearest even; float to integer truncates and saturates.
+  /// Converts to another element type: to nearest even; float to integer truncates and saturates. Other ways: cast().
   Tile to(Elem elem, std::source_location at = std::source_location::current()) const;
   template <class T>
   Tile to(std::source_location at = std::source_location::current()) const {
@@ -92,6 +96,7 @@ using Index = Tile;  ///< a scalar of i32
 struct Operand {
   const Tile* tile = nullptr;
   bool is_real = false;
+  bool is_large = false;  ///< an integer of 2^63 or more; `integer` has its bits
   int64_t integer = 0;
   double real = 0;
   std::source_location at;
@@ -101,18 +106,20 @@ struct Operand {
     requires std::is_arithmetic_v<T>
   Operand(T number, std::source_location where = std::source_location::current()) : at(where) {
     is_real = std::is_floating_point_v<T>;
-    if constexpr (std::is_floating_point_v<T>)
+    if constexpr (std::is_floating_point_v<T>) {
       real = static_cast<double>(number);
-    else
+    } else {
       integer = static_cast<int64_t>(number);
+      is_large = std::is_unsigned_v<T> && integer < 0;
+    }
   }
 };
 
 TLXJIT_API Tile operator+(Operand a, Operand b);
 TLXJIT_API Tile operator-(Operand a, Operand b);
 TLXJIT_API Tile operator*(Operand a, Operand b);
-TLXJIT_API Tile operator/(Operand a, Operand b);  ///< integers truncate towards zero
-TLXJIT_API Tile operator%(Operand a, Operand b);
+TLXJIT_API Tile operator/(Operand a, Operand b);  ///< integers truncate towards zero; floor_div rounds down
+TLXJIT_API Tile operator%(Operand a, Operand b);  ///< goes with /: has the sign of a; floor_mod that of b
 TLXJIT_API Tile operator&(Operand a, Operand b);  ///< bitwise; logical on b1
 TLXJIT_API Tile operator|(Operand a, Operand b);
 TLXJIT_API Tile operator^(Operand a, Operand b);
@@ -132,9 +139,6 @@ TLXJIT_API Tile min(Operand a, Operand b);       ///< a number wins over NaN
 TLXJIT_API Tile max(Operand a, Operand b);       ///< a number wins over NaN
 TLXJIT_API Tile ceil_div(Operand a, Operand b);  ///< ⌈a / b⌉ of integers, a ≥ 0, b > 0
 TLXJIT_API Tile abs(Operand a);
-TLXJIT_API Tile exp2(Operand a);  ///< 2^a, f32
-TLXJIT_API Tile log2(Operand a);  ///< f32
-TLXJIT_API Tile rcp(Operand a);   ///< 1/a, f32
 TLXJIT_API Tile select(Operand condition, Operand yes, Operand no);
 
 /// How far a reduction goes at once. `Partial` leaves each lane its share, which `finish` adds up: between

@@ -258,4 +258,63 @@ TEST(EmitTest, RefusalsNameTheLine) {
   EXPECT_EQ(error_of(portable).kind, ErrorKind::internal);
 }
 
+TEST(EmitTest, DivisionByZeroAndOfTheLeastNumberMeansWhatTheTableSays) {
+  const auto source = [](const std::string& op, const std::string& elem) {
+    return source_of(lowered("%0 = scalar [name = \"a\"] : " + elem + "\n%1 = scalar [name = \"b\"] : " + elem +
+                             "\ntask [name = \"t\", warps = 1, replicas = 1] {\n%3 = " + op + " %0, %1 : " + elem +
+                             "\n}\n"));
+  };
+  EXPECT_THAT(source("div", "i64"),
+              HasSubstr("= s_b == 0 ? (i64)-1 : s_b == -1 ? (i64)((u64)0 - (u64)s_a) : s_a / s_b;"));
+  EXPECT_THAT(source("mod", "i64"), HasSubstr("= s_b == 0 ? s_a : s_b == -1 ? 0 : s_a % s_b;"));
+  EXPECT_THAT(source("div", "u64"), HasSubstr("= s_b == 0 ? (u64)-1 : s_a / s_b;"));
+  EXPECT_THAT(source("div", "i32"), HasSubstr("= s_a / s_b;"));
+}
+
+TEST(EmitTest, NewerOpsAreRefusedByName) {
+  const std::pair<const char*, const char*> scalars[] = {{"exp %0 : f32", "exp"},
+                                                         {"log %0 : f32", "log"},
+                                                         {"sqrt %0 : f32", "sqrt"},
+                                                         {"rsqrt %0 : f32", "rsqrt"},
+                                                         {"sin %0 : f32", "sin"},
+                                                         {"cos %0 : f32", "cos"},
+                                                         {"tanh %0 : f32", "tanh"},
+                                                         {"erf %0 : f32", "erf"},
+                                                         {"floor %0 : f32", "floor"},
+                                                         {"ceil %0 : f32", "ceil"},
+                                                         {"trunc %0 : f32", "trunc"},
+                                                         {"round %0 : f32", "round"},
+                                                         {"fma %0, %0, %0 : f32", "fma"},
+                                                         {"min_nan %0, %0 : f32", "min_nan"},
+                                                         {"max_nan %0, %0 : f32", "max_nan"},
+                                                         {"floor_div %1, %1 : i32", "floor_div"},
+                                                         {"floor_mod %1, %1 : i32", "floor_mod"},
+                                                         {"mulhi %1, %1 : i32", "mulhi"},
+                                                         {"popcount %1 : i32", "popcount"},
+                                                         {"clz %1 : i32", "clz"},
+                                                         {"bitcast %0 : i32", "bitcast"},
+                                                         {"cast %0 [saturate = 1] : i32", "cast"},
+                                                         {"cast %0 : f8e4m3", "cast"},
+                                                         {"cast %0 : u8", "cast"},
+                                                         {"exp2 %2 : f64", "exp2"},
+                                                         {"cast %3 : f32", "cast"},
+                                                         {"cast %3 : b1", "cast"}};
+  for (const auto& [op, name] : scalars) {
+    const Error error = error_of(
+        lowered("%0 = scalar [name = \"a\"] : f32\n%1 = scalar [name = \"b\"] : i32\n%2 = scalar [name = \"c\"] : f64\n"
+                "%3 = scalar [name = \"d\"] : f8e5m2\ntask [name = \"t\", warps = 1, replicas = 1] {\n%9 = " +
+                std::string(op) + " @\"user.cpp\" 5\n}\n"));
+    EXPECT_EQ(to_string(error.location), "user.cpp:5") << op;
+    EXPECT_EQ(error.code, ErrorCode::unsupported) << op;
+    EXPECT_TRUE(error.message.starts_with(std::string(name) + ": ")) << error.message;
+  }
+  for (const char* op :
+       {"tanh %2 : tile<64x64xf32>", "cast %2 [rounding = \"rtz\"] : tile<64x64xbf16>",
+        "cast %2 [saturate = 1] : tile<64x64xf16>", "cast %2 : tile<64x64xf8e4m3>", "bitcast %2 : tile<64x64xi32>"}) {
+    const Error error = error_of(
+        with_sums("%2 = acc.read %1 [col = 0] : tile<64x64xf32>\n%3 = " + std::string(op) + " @\"user.cpp\" 6\n"));
+    EXPECT_EQ(to_string(error.location), "user.cpp:6") << op << ' ' << error.message;
+  }
+}
+
 }  // namespace

@@ -78,6 +78,9 @@ TEST(HostProgram, EveryOp) {
       {"mul", [](Wide a, Wide b) { return std::optional(a * b); }},
       {"div", [](Wide a, Wide b) { return b ? std::optional(a / b) : std::nullopt; }},
       {"mod", [](Wide a, Wide b) { return b ? std::optional(a % b) : std::nullopt; }},
+      {"floor_div",
+       [](Wide a, Wide b) { return b ? std::optional(a / b - (a % b != 0 && (a < 0) != (b < 0))) : std::nullopt; }},
+      {"floor_mod", [](Wide a, Wide b) { return b ? std::optional((a % b + b) % b) : std::nullopt; }},
       {"ceil_div", [](Wide a, Wide b) { return b ? std::optional(a / b + (a % b > 0)) : std::nullopt; }},
       {"min", [](Wide a, Wide b) { return std::optional(std::min(a, b)); }},
       {"max", [](Wide a, Wide b) { return std::optional(std::max(a, b)); }},
@@ -109,6 +112,24 @@ TEST(HostProgram, EveryOp) {
   }
 }
 
+TEST(HostProgram, OpsOfBitsAndRealsAreRefusedByTheirLine) {
+  for (const char* op : {"mulhi %0, %1 : i32", "popcount %0 : i32", "clz %0 : i32", "bitcast %0 : u32",
+                         "cast %0 [saturate = 1] : i32"}) {
+    SCOPED_TRACE(op);
+    const Module module = with_dims("%2 = " + std::string(op) + " @\"user.cpp\" 7\ngrid %2\n");
+    const auto abi = make_abi(module);
+    ASSERT_TRUE(abi.ok());
+    HostProgram program;
+    const auto place = program.add(module, *abi, abi->grid);
+    ASSERT_FALSE(place.ok());
+    EXPECT_EQ(to_string(place.error().location), "user.cpp:7");
+    EXPECT_THAT(
+        place.error().message,
+        ::testing::AnyOf(::testing::HasSubstr("has no value on the host, which needs it for an extent or the grid"),
+                         ::testing::HasSubstr("cannot be part of an extent or the grid")));
+  }
+}
+
 TEST(HostProgram, Arithmetic) {
   const auto value = [](const std::string& op, int32_t m, int32_t n) {
     return grid(with_dims("%2 = " + op + "\ngrid %2\n"), std::vector{m, n});
@@ -122,6 +143,7 @@ TEST(HostProgram, Arithmetic) {
   EXPECT_EQ(value("not %0 : i32", 5, 0), -6);
   EXPECT_EQ(value("cast %0 : u8", 255, 0), 255);
   EXPECT_EQ(value("cast %0 : u8", 256, 0), std::nullopt);
+  EXPECT_EQ(value("cast %0 : b1", 256, 0), 1) << "not the low byte";
   EXPECT_EQ(value("sms : i32", 0, 0), 132);
   const std::pair<const char*, std::array<int, 3>> predicates[] = {
       {"eq", {0, 1, 0}}, {"ne", {1, 0, 1}}, {"lt", {1, 0, 0}}, {"le", {1, 1, 0}}, {"gt", {0, 0, 1}}, {"ge", {0, 1, 1}}};
