@@ -55,7 +55,8 @@ struct Copy {
     local += low[k] * box.bytes;
     const bool store = box.mode == static_cast<int32_t>(BoxMode::store);
     if (store && box.reduce != replace)
-      return reduce(static_cast<Elem>(box.elem), static_cast<CopyReduction>(box.reduce), global, local, high[k] - low[k]);
+      return reduce(static_cast<Elem>(box.elem), static_cast<CopyReduction>(box.reduce), global, local,
+                    high[k] - low[k]);
     store ? copy_row(global, local, bytes) : copy_row(local, global, bytes);
   }
 

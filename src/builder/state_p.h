@@ -24,7 +24,7 @@ struct BuilderState : std::enable_shared_from_this<BuilderState> {
   std::string task_name;
   int barriers = 0;                                ///< declared by hand, for names of those that have none
   std::vector<std::function<void()>> at_task_end;  ///< what handles add to the end of the task being written
-  bool elements = false;       ///< in a region that joins elements: handles are values, as outside tasks
+  bool elements = false;  ///< in a region that joins elements: handles are values, as outside tasks
   std::vector<Error> faults;
 
   explicit BuilderState(std::string name);

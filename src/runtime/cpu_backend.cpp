@@ -188,8 +188,7 @@ class CpuLibrary final : public BackendLibrary {
     if (name != "cpu") return std::shared_ptr<DeviceBackend>();
     auto plugin = load();
     if (!plugin) return plugin.error();
-    return std::shared_ptr<DeviceBackend>(
-        std::make_shared<CpuDevice>(**plugin, threads_, without_features_, printer_));
+    return std::shared_ptr<DeviceBackend>(std::make_shared<CpuDevice>(**plugin, threads_, without_features_, printer_));
   }
   std::string_view names() const override { return "cpu"; }
 

@@ -164,8 +164,8 @@ void Emitter::copy_box(const Op& op, size_t first, BoxMode mode, Node local) {
   auto* array = llvm::ArrayType::get(i64_type, 5);
   llvm::Constant* constant = llvm::ConstantStruct::getAnon(
       {integer(i32, static_cast<int64_t>(rank)), integer(i32, size(elem)), integer(i32, ragged),
-       integer(i32, static_cast<int64_t>(mode)), integer(i32, reduction_of(op)), integer(i32, static_cast<int64_t>(elem)),
-       llvm::ConstantArray::get(array, extents)});
+       integer(i32, static_cast<int64_t>(mode)), integer(i32, reduction_of(op)),
+       integer(i32, static_cast<int64_t>(elem)), llvm::ConstantArray::get(array, extents)});
   auto* global = new llvm::GlobalVariable(unit_.code, constant->getType(), true, llvm::GlobalValue::PrivateLinkage,
                                           constant, "box");
   static_assert(sizeof(Box) == 64);
