@@ -48,7 +48,7 @@ TEST(VerifyByHand, BuffersAndBarriers) {
       {"%30 = buffer %6 [at = 4096] : buffer<1, 64x32xf16>", "no fault"},
       {"%30 = buffer [swizzle = 48] : buffer<1, 8xf32>", "buffer: swizzle is 0, 32, 64 or 128"},
       {"%30 = buffer : buffer<0, 8xf32>", "buffer: has slots and a shape"},
-      {"%30 = buffer : buffer<1, 8xf4e2m1>", "buffer: has slots and a shape"},
+      {"%30 = buffer : buffer<1, 8xf4e2m1>", "buffer: f4e2m1 has no whole bytes: keep it in u8, and bitcast"},
       {"%30 = buffer [at = 0] : buffer<1, 8xf32>", "buffer: at goes with a buffer whose storage is shared"},
       {"%30 = buffer %7 : buffer<1, 8xf32>", "buffer: shares the storage of a buffer, not of barrier<2>"},
       {"%30 = buffer %6 [at = 8] : buffer<1, 8xf32>", "buffer: at is a multiple of 16, at least 0"},

@@ -197,30 +197,31 @@ TEST(PlaceWaits, OneThreadActsForAllThatHaveMet) {
   };
   EXPECT_EQ(by_hand(body), "load sync free free load free ");
   EXPECT_EQ(by_hand(body, 1), "load free free load free ") << "one warp";
+}
 
-  // Moved down to the assignment, the split would come after the store that reads its other result.
-  TEST(PlaceWaits, AnOpOfSeveralResultsStaysWhereItIs) {
-    Kernel k{"split"};
-    const Tensor x = k.tensor<bf16>("x", {64, 64}), out = k.tensor<bf16>("out", {64, 64});
-    Ring ring = k.ring(2).slot<bf16>("b", {64, 64});
-    k.grid(1);
-    k.task("producer").warps(1).body([&] { k.range(4).each([&] { ring.acquire().load("b", x, {0, 0}); }); });
-    k.task("consumer").body([&](Task& t) {
-      const Accumulator acc = t.accumulator<float>({64, 64});
-      Tile a = t.full<bf16>({64, 64}, 1);
-      k.range(4).each([&] {
-        acc.dot(a, ring.wait()["b"].t());
-        const auto [first, second] = split(join(a, a));
-        out.store({0, 0}, second);
-        a = first;
-      });
-      out.store({0, 0}, acc.read().to<bf16>());
+// Moved down to the assignment, the split would come after the store that reads its other result.
+TEST(PlaceWaits, AnOpOfSeveralResultsStaysWhereItIs) {
+  Kernel k{"split"};
+  const Tensor x = k.tensor<bf16>("x", {64, 64}), out = k.tensor<bf16>("out", {64, 64});
+  Ring ring = k.ring(2).slot<bf16>("b", {64, 64});
+  k.grid(1);
+  k.task("producer").warps(1).body([&] { k.range(4).each([&] { ring.acquire().load("b", x, {0, 0}); }); });
+  k.task("consumer").body([&](Task& t) {
+    const Accumulator acc = t.accumulator<float>({64, 64});
+    Tile a = t.full<bf16>({64, 64}, 1);
+    k.range(4).each([&] {
+      acc.dot(a, ring.wait()["b"].t());
+      const auto [first, second] = split(join(a, a));
+      out.store({0, 0}, second);
+      a = first;
     });
-    auto module = k.module();
-    ASSERT_TRUE(module) << to_string(module.error());
-    auto lowered = lower(*module, *find_target("cpu"));
-    ASSERT_TRUE(lowered) << to_string(lowered.error());
-  }
+    out.store({0, 0}, acc.read().to<bf16>());
+  });
+  auto module = k.module();
+  ASSERT_TRUE(module) << to_string(module.error());
+  auto lowered = lower(*module, *find_target("cpu"));
+  ASSERT_TRUE(lowered) << to_string(lowered.error());
+}
 
 }  // namespace
 }  // namespace tlxjit
