@@ -48,7 +48,7 @@ TEST(PtxasLog, BenignRemarkIsKeptAndClean) {
   EXPECT_TRUE(report.clean());
 }
 
-TEST(PtxasLog, SpillsAndSetmaxnregIgnored) {
+TEST(PtxasLog, BL_144_SpillsAndSetmaxnregIgnored) {
   const auto report = parse_ptxas_log(
       R"(ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at entry.
 ptxas info    : 0 bytes gmem

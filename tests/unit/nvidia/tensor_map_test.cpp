@@ -79,6 +79,23 @@ TEST(TensorMap, RefusalsNameTheDimension) {
   EXPECT_THAT(refusal([](auto& s) { s.l2_promotion = 1; }), HasSubstr("L2 promotion"));
 }
 
+TEST(TensorMap, BL_119_BL_121_StridesCountInBytes) {
+  /// A matrix whose rows are `elements` apart.
+  const auto rows_of = [](TensorElem elem, uint64_t elements) {
+    return refusal([=](TensorMapSpec& s) {
+      s.elem = elem;
+      s.dims = {4, 4};
+      s.byte_strides = {elements * size_of(elem)};
+      s.box = {static_cast<uint32_t>(16 / size_of(elem)), 4};
+      s.swizzle = 0;
+    });
+  };
+  EXPECT_EQ(rows_of(TensorElem::f32, 4), "");
+  EXPECT_EQ(rows_of(TensorElem::bf16, 8), "");
+  EXPECT_THAT(rows_of(TensorElem::u8, 8), HasSubstr("stride of dimension 1 is 8 bytes, not a multiple of 16"));
+  EXPECT_THAT(rows_of(TensorElem::bf16, 511), HasSubstr("stride of dimension 1 is 1022 bytes, not a multiple of 16"));
+}
+
 TEST(TensorMap, WideRowsPassWithoutSwizzle) {
   EXPECT_EQ(refusal([](auto& s) { s.box[0] = 256, s.swizzle = 0; }), "");
   EXPECT_EQ(refusal([](auto& s) { s.elem = TensorElem::f32, s.box[0] = 32, s.byte_strides[0] = 16384; }), "");
