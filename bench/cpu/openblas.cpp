@@ -28,11 +28,11 @@ const char* better_core(std::string_view chosen) {
 }  // namespace
 
 bool OpenBlas::load(const char* path) {
-  library_ = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!library_) return false;
-  sgemm_ = reinterpret_cast<Sgemm>(dlsym(library_, "cblas_sgemm"));
-  set_threads_ = reinterpret_cast<void (*)(int)>(dlsym(library_, "openblas_set_num_threads"));
-  const auto config = reinterpret_cast<char* (*)()>(dlsym(library_, "openblas_get_config"));
+  handle_ = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!handle_) return false;
+  sgemm_ = reinterpret_cast<Sgemm>(dlsym(handle_, "cblas_sgemm"));
+  set_threads_ = reinterpret_cast<void (*)(int)>(dlsym(handle_, "openblas_set_num_threads"));
+  const auto config = reinterpret_cast<char* (*)()>(dlsym(handle_, "openblas_get_config"));
   if (!sgemm_ || !set_threads_ || !config) return false;
   const std::string text = config();  // `OpenBLAS 0.3.21 …`
   name_ = text.substr(0, text.find(' ', text.find(' ') + 1)) + ' ' + core();
@@ -40,7 +40,7 @@ bool OpenBlas::load(const char* path) {
 }
 
 std::string OpenBlas::core() const {
-  const auto name = reinterpret_cast<char* (*)()>(dlsym(library_, "openblas_get_corename"));
+  const auto name = reinterpret_cast<char* (*)()>(dlsym(handle_, "openblas_get_corename"));
   return name ? name() : "unknown";
 }
 
@@ -57,7 +57,7 @@ std::vector<OpenBlas> OpenBlas::open() {
   }
   const char* better = better_core(all[0].core());
   link_map* place = nullptr;
-  if (!better || dlinfo(all[0].library_, RTLD_DI_LINKMAP, &place) != 0) return all;
+  if (!better || dlinfo(all[0].handle_, RTLD_DI_LINKMAP, &place) != 0) return all;
   // Kernels are chosen when the library is loaded, and one file is loaded once: so a copy of it.
   namespace fs = std::filesystem;
   const fs::path copy = fs::temp_directory_path() / fmt::format("tlxjit-openblas-{}.so", getpid());

@@ -24,7 +24,7 @@ class OpenBlas {
 
   using Sgemm = void (*)(int order, int trans_a, int trans_b, int m, int n, int k, float alpha, const float* a, int lda,
                          const float* b, int ldb, float beta, float* c, int ldc);
-  void* library_ = nullptr;  // stays loaded
+  void* handle_ = nullptr;  // stays loaded
   Sgemm sgemm_ = nullptr;
   void (*set_threads_)(int) = nullptr;
   std::string name_;

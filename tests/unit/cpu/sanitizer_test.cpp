@@ -10,9 +10,6 @@ extern "C" const char* __tsan_default_options() { return "symbolize=0:halt_on_er
 namespace cpu_test {
 namespace {
 
-using tlxjit::cpu::asan;
-using tlxjit::cpu::tsan;
-
 class Sanitizer : public ::testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
@@ -48,18 +45,18 @@ tlxjit_cpu_status run(const std::string& text, int threads, int32_t said = 8) {
   return kernel.launch(launch);
 }
 
+#if TLXJIT_ASAN
+
 const char* const load_at_eight =
     "%eight = const [value = 8] : i32\n%v = load %x, %eight : i32\n%t = splat %v : tile<1xi32>\n"
     "tile.store %x, %t, %zero [box = <1>, ragged = -1]\n";
 
 TEST_F(Sanitizer, ALoadOutsideATensorIsReported) {
-  if (!asan) GTEST_SKIP() << "AddressSanitizer is not built in";
   const std::string text = kernel_text(task("main", load_at_eight));
   EXPECT_DEATH((void)run(text, 1), "AddressSanitizer: heap-buffer-overflow.*\n.*READ of size 4");
 }
 
 TEST_F(Sanitizer, AStoreOutsideATensorIsReported) {
-  if (!asan) GTEST_SKIP() << "AddressSanitizer is not built in";
   const std::string text =
       kernel_text(task("main", "%t = splat %one : tile<16xi32>\ntile.store %x, %t, %zero [box = <16>, ragged = -1]\n"));
   EXPECT_EQ(run(text, 1), TLXJIT_CPU_OK) << "it is clipped";
@@ -68,15 +65,17 @@ TEST_F(Sanitizer, AStoreOutsideATensorIsReported) {
 
 // The store is an instruction of the generated code, not a call.
 TEST_F(Sanitizer, AnInstructionThatStoresOutsideIsReported) {
-  if (!asan) GTEST_SKIP() << "AddressSanitizer is not built in";
   const std::string text = kernel_text(task("main", "%nine = const [value = 9] : i32\nflag.set %x, %nine, %one\n"));
   EXPECT_EQ(run(text, 1), TLXJIT_CPU_OUTSIDE);
   EXPECT_DEATH((void)run(text, 1, 16), "AddressSanitizer: heap-buffer-overflow.*\n.*WRITE of size 4");
 }
 
+#endif
+
+#if TLXJIT_TSAN
+
 // Two programs write one element; on one thread too, where they follow one another.
 TEST_F(Sanitizer, ARaceBetweenProgramsIsReported) {
-  if (!tsan) GTEST_SKIP() << "ThreadSanitizer is not built in";
   const char* const write = "%t = splat %one : tile<1xi32>\ntile.store %x, %t, WHERE [box = <1>, ragged = -1]\n";
   for (int threads : {1, 2}) {
     std::string same = write, apart = write;
@@ -94,7 +93,6 @@ const char* const declarations =
 
 // Two fibers of one program, on one thread.
 TEST_F(Sanitizer, ARaceBetweenTasksIsReported) {
-  if (!tsan) GTEST_SKIP() << "ThreadSanitizer is not built in";
   const std::string put = "buffer.put %shared, %zero, %zero, %one\n";
   const std::string get =
       "%v = buffer.get %shared, %zero, %zero : i32\n%p = program_id : i32\n%w = splat %v : tile<1xi32>\n"
@@ -110,7 +108,6 @@ TEST_F(Sanitizer, ARaceBetweenTasksIsReported) {
 
 // Whole tiles, which are read and written as vectors.
 TEST_F(Sanitizer, ARaceOnATileIsReported) {
-  if (!tsan) GTEST_SKIP() << "ThreadSanitizer is not built in";
   const std::string put = "%t = splat %one : tile<16xi32>\nbuffer.store %shared, %zero, %t\n";
   const std::string get =
       "%v = buffer.get %shared, %zero, %zero : i32\n%p = program_id : i32\n%w = splat %v : tile<1xi32>\n"
@@ -118,6 +115,8 @@ TEST_F(Sanitizer, ARaceOnATileIsReported) {
   EXPECT_DEATH((void)run(kernel_text(task("put", put) + task("get", get), declarations), 1),
                "ThreadSanitizer: data race");
 }
+
+#endif
 
 }  // namespace
 }  // namespace cpu_test
