@@ -51,8 +51,9 @@ AttentionConfig attention_config(std::string_view target, const AttentionOptions
   const int64_t heads = std::max<int64_t>((int64_t{32} << 20) / std::max<int64_t>(bytes_per_head, 1), 1);
   c.heads_together = static_cast<int>(std::min<int64_t>(heads, 64));
   if (!target.starts_with("sm_90")) {
-    // Many rows share the copies of keys and values; the scores of few keys stay in the first-level cache.
-    c.bq = 128, c.bkv = 64, c.replicas = 1;
+    // Many rows share the copies of keys and values; the scores of few keys stay in the first-level cache, the keys
+    // of one head in the second.
+    c.bq = 128, c.bkv = 64, c.replicas = 1, c.heads_together = 1;
     return c;
   }
   // Queries, results on their way out, and the slots of keys and values share 227 KB.

@@ -126,6 +126,9 @@ TEST(Math, Ends) {
                    code_of(-103.9f),
                    code_of(128.f),
                    code_of(-150.f),
+                   code_of(-0x1.2bfffep7f),  // the next above −150: rounds up to the least subnormal
+                   code_of(-104.f),
+                   code_of(-1000.f),
                    code_of(0.5f),
                    code_of(1.5f),
                    code_of(2.5f),
