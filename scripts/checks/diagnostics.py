@@ -3,9 +3,10 @@
 #
 #   diagnostics.py <JSON of `llvm-cov export`> [--write]      (scripts/coverage makes it)
 #
-# A text is a string literal of several words in the verifier, the builder or a pass; it counts as provoked when the
-# region of code that it stands in was run. tests/unprovoked.txt lists the exceptions, `file: "text"`; one that a test
-# provokes by now, or that is gone, is a fault too, so that the list can only shrink. --write makes it anew.
+# A text is a string literal of several words in the verifier, the builder or a pass, and in other layers one that
+# becomes part of an error; it counts as provoked when the region of code that it stands in was run.
+# tests/unprovoked.txt lists the exceptions, `file: "text"`; one that a test provokes by now, or that is gone, is a
+# fault too, so that the list can only shrink. --write makes it anew.
 import json
 import pathlib
 import re
@@ -14,12 +15,15 @@ import sys
 import files
 
 EXCEPTIONS = files.ROOT / "tests" / "unprovoked.txt"
-PLACES = re.compile(r"src/(ir/(check|verify|parse|type)\w*|builder/\w+|passes/\w+)\.cpp$")
+# Where all texts are such, and where code and reports are written too.
+PLACES = re.compile(r"src/(ir/(check|verify|parse|type)|(builder|kernels|passes)/)\w*\.cpp$")
+MIXED = re.compile(r"(src/(codegen|layout|runtime)|backends/(cpu|nvidia))/(emit/)?\w+\.(cpp|h)$")
+ERROR = re.compile(r"([Ee]rror\w*|message|why|(\b|_)(bad|fail|fault|malformed|missing|refuse|report)\w*)\b[^;{}]*$|\breturn\s*$")
 TOKEN = re.compile(r'//[^\n]*|"((?:[^"\\\n]|\\.)*)"|\'(?:[^\'\\]|\\.)\'')
-WORDS = re.compile(r"[a-z]{2,}[^a-z]* [^a-z]*[a-z]{2,}")
+WORDS = re.compile(r"[a-z]\S* \S*[a-z]")
 
 
-def texts_of(source):
+def texts_of(source, mixed):
     """(line, column, text) of each literal of several words; literals that follow each other are one."""
     out, end = [], -1
     for match in TOKEN.finditer(source):
@@ -29,6 +33,9 @@ def texts_of(source):
             out[-1][2] += match.group(1)
         else:
             start = match.start()
+            if mixed and not ERROR.search(source, max(0, start - 400), start):
+                end = -1
+                continue
             line = source.count("\n", 0, start) + 1
             out.append([line, start - source.rfind("\n", 0, start), match.group(1)])
         end = match.end()
@@ -51,9 +58,9 @@ def unprovoked(regions):
         if not path.is_relative_to(files.ROOT):
             continue
         name = str(path.relative_to(files.ROOT))
-        if not PLACES.match(name):
+        if not PLACES.match(name) and not MIXED.match(name):
             continue
-        for line, column, text in texts_of(path.read_text(encoding="utf-8")):
+        for line, column, text in texts_of(path.read_text(encoding="utf-8"), MIXED.match(name)):
             if count_at(item["segments"], line, column) == 0:
                 yield name, line, text
 

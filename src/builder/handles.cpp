@@ -76,8 +76,15 @@ Ring& Ring::slot(std::string_view field, Elem elem, Shape shape, std::source_loc
   if (!op) return *this;
   const std::string former(op->attrs.text("fields"));
   const std::string added = format_fields({{std::string(field), Type::view(shape, elem)}});
-  op->attrs.set("fields", former.empty() ? added : former + ", " + added);
-  if (std::string what = check_op(state_->module, *op); !what.empty()) {
+  std::string what = check_tile_type(Type::tile(shape, elem));
+  for (const RingField& other : parse_fields(former).value_or(std::vector<RingField>()))
+    if (other.name == field) what = "the ring has a field of this name";
+  if (!what.empty()) what = "field '" + std::string(field) + "': " + what;
+  if (what.empty()) {
+    op->attrs.set("fields", former.empty() ? added : former + ", " + added);
+    what = check_op(state_->module, *op);
+  }
+  if (!what.empty()) {
     state_->fault("ring: " + what, at);
     op->attrs.set("fields", former);
   }

@@ -86,7 +86,7 @@ void BuilderState::assign(Tile& target, const Tile& source) {
     target = handle(read(source, at), at);
     return;
   }
-  if (target.state_.get() != this) return fault("assigns to a value of another kernel", at);
+  if (target.state_.get() != this) return target.state_->fault("assigns a value of another kernel", at);
   if (!module.type(target.value_).variable) {
     if (plain_handles()) {
       target.value_ = source.value_;

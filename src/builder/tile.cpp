@@ -63,7 +63,9 @@ Tile elementwise(OpCode code, std::initializer_list<const Operand*> operands, At
     ++i;
   }
   if (elem == Elem::none) {
-    s->fault("the element type is not known: all values are literals", at);
+    s->fault(std::string(info(code).text) +
+                 ": both values are numbers, whose type is not known; make a tile or scalar of one of them",
+             at);
     return {};
   }
   std::vector<Value> values;

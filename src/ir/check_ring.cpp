@@ -18,7 +18,7 @@ std::string find_field(const Module& module, const Op& op, RingField& out) {
   const Op* ring = ring_of(module, op.operands[0]);
   if (!ring) return "works on a slot, not on " + to_string(module.type(op.operands[0]));
   auto fields = parse_fields(ring->attrs.text("fields"));
-  if (!fields) return "the ring's fields are malformed";
+  if (!fields) return "the ring has no fields; slot() adds one";  // its own rules refuse any others that do not parse
   std::string names;
   for (const RingField& field : *fields) {
     if (field.name == op.attrs.text("field")) {
@@ -38,7 +38,8 @@ std::string check_ring(const Module& module, const Op& op) {
       const Type& t = module.type(op.results[0]);
       if (t.kind != TypeKind::ring || t.slots < 1 || t.slots > 64) return "has 1 to 64 stages";
       auto fields = parse_fields(op.attrs.text("fields"));
-      if (!fields) return "fields are malformed, absent, or one name stands twice";
+      if (op.attrs.text("fields").empty()) return "has no fields; slot() adds one";
+      if (!fields) return "fields are written `name 128x64xbf16, …`, no name twice";
       for (const RingField& field : *fields)
         if (!field.view.shape.valid() || field.view.shape.rank < 1)
           return "field '" + field.name + "' is no tile of rank 1 to 5";
@@ -88,7 +89,8 @@ std::string check_ring(const Module& module, const Op& op) {
       const Type& tensor = module.type(op.operands[1]);
       if (tensor.kind != TypeKind::tensor) return "loads from a tensor, not from " + to_string(tensor);
       if (tensor.elem != field.view.elem)
-        return "loads " + std::string(to_string(tensor.elem)) + " into a field of " + to_string(field.view.elem);
+        return "loads " + std::string(to_string(tensor.elem)) + " into a field of " + to_string(field.view.elem) +
+               "; a copy does not convert";
       if (tensor.slots != field.view.shape.rank)
         return "a field of rank " + std::to_string(field.view.shape.rank) + " cannot be filled from " +
                to_string(tensor) + "; drop axes with at(axis, index)";

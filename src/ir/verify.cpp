@@ -110,6 +110,9 @@ class Verifier {
   }
 
   void op(const Op& op, Place place, bool last) {
+    // One that is refused is there all the same.
+    const bool is_grid = op.code == OpCode::grid || op.code == OpCode::schedule, second = is_grid && has_grid_;
+    has_grid_ |= is_grid;
     for (Value v : op.operands)
       if (v >= visible_.size() || !visible_[v])
         return report(op, "uses a value that is not defined here: made later, or in a block that has ended");
@@ -122,12 +125,9 @@ class Verifier {
         report(op, "the name '" + std::string(op.attrs.text("name")) + "' is taken");
     if (op.code == OpCode::task && !task_names_.insert(std::string(op.attrs.text("name"))).second)
       report(op, "the name '" + std::string(op.attrs.text("name")) + "' is taken by another task");
-    if (op.code == OpCode::grid || op.code == OpCode::schedule) {
-      if (has_grid_)
-        report(op, op.code == OpCode::grid ? "a kernel has one grid, from grid() or from its schedule"
-                                           : "a kernel has one schedule, and no grid() beside it");
-      has_grid_ = true;
-    }
+    if (second)
+      report(op, op.code == OpCode::grid ? "a kernel has one grid, from grid() or from its schedule"
+                                         : "a kernel has one schedule, and no grid() beside it");
 
     if (op.code == OpCode::while_) {  // region 1 sees the values of region 0
       const size_t mark = defined_.size();

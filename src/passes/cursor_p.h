@@ -8,13 +8,13 @@ TLXJIT_NAMESPACE_BEGIN
 
 /// Slot and phase of one side of a ring, as variables of the instance. Slot c mod stages, phase (c / stages) & 1
 /// for a count c that starts at 0.
-struct Cursor {
+struct RingCursor {
   int stages = 1;
   Value slot = no_value;  ///< absent with one stage
   Value phase = no_value;
 
-  static Cursor make(OpBuilder& b, int stages) {
-    Cursor c;
+  static RingCursor make(OpBuilder& b, int stages) {
+    RingCursor c;
     c.stages = stages;
     const Value zero = b.i32(0);
     if (stages > 1) c.slot = b.variable(zero);

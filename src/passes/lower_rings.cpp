@@ -140,8 +140,9 @@ class Lowering : public Rewriter {
                                 "field '" + f.name + "' has rows of " + std::to_string(row) + " bytes; " +
                                     target_.name + " wants multiples of 128"));
       if (target_.tensor_maps && f.view.shape[0] > 256)
-        return fail(
-            lower_error(module_, op, "field '" + f.name + "' has more than 256 rows, the most that one copy fills"));
+        return fail(lower_error(module_, op,
+                                "field '" + f.name + "' has " + std::to_string(f.view.shape[0]) +
+                                    " rows, and one copy fills at most 256: make two fields of it"));
       ring.buffers.push_back(b.value(OpCode::buffer, {}, Type::buffer(ring.stages, f.view.shape, f.view.elem),
                                      OpBuilder::attr("swizzle", swizzle)));
     }
@@ -163,7 +164,7 @@ class Lowering : public Rewriter {
     walk(op->regions[0], [&](const Op& inner) {
       if (inner.code != OpCode::acquire && inner.code != OpCode::wait_slot && inner.code != OpCode::skip) return;
       const std::pair<Value, bool> key{inner.operands[0], fills(inner)};
-      if (!cursors_.count(key)) cursors_[key] = Cursor::make(p, rings_[key.first].stages);
+      if (!cursors_.count(key)) cursors_[key] = RingCursor::make(p, rings_[key.first].stages);
     });
     Op& kept = *op;
     keep(std::move(op), b);
@@ -217,7 +218,7 @@ class Lowering : public Rewriter {
     const Value slot = op.results[0], ring = op.operands[0];
     const bool filling = op.code == OpCode::acquire;
     rings_of_[slot] = ring;
-    const Cursor& cursor = cursors_[{ring, filling}];
+    const RingCursor& cursor = cursors_[{ring, filling}];
     slots_[slot] = cursor.slot_now(b);
     if (filling) {
       b.append(OpCode::wait, {rings_[ring].empty, slots_[slot], cursor.former_phase(b)});
@@ -268,7 +269,8 @@ class Lowering : public Rewriter {
     if (!place) return fail(place.error());
     const int rank = static_cast<int>(place->box.size());
     if (place->ragged == rank - 1)
-      return fail(lower_error(module_, op, "a window along the last axis cannot fill a slot"));
+      return fail(lower_error(
+          module_, op, "a window along the last axis cannot fill a slot; load its tile, and store that in the slot"));
     if (target_.tensor_maps && place->ragged >= 0 && rank > 3)
       return fail(lower_error(
           module_, op, "a window of a tensor of rank " + std::to_string(rank) + " cannot fill a slot; rank 3 at most"));
@@ -308,7 +310,7 @@ class Lowering : public Rewriter {
   std::map<Value, Filling> fillings_;                   ///< by acquired slot
   std::set<std::pair<const Op*, Value>> tile_readers_;  ///< (task, ring): it reads fields as tiles
   const Op* task_ = nullptr;
-  std::map<std::pair<Value, bool>, Cursor> cursors_;  ///< (ring, filling)
+  std::map<std::pair<Value, bool>, RingCursor> cursors_;  ///< (ring, filling)
   std::optional<Error> fault_;
 };
 

@@ -42,20 +42,20 @@ class Lowering : public Rewriter {
   Result<void> survey() {
     for (const auto& op : module_.body.ops) {
       if (op->code == OpCode::schedule) {
-        if (!plans_.empty()) return lower_error(module_, *op, "a kernel has one schedule");
         Plan& plan = plans_[op->results[0]];
         plan.op = op.get();
         plan.dynamic = op->attrs.text("kind") == "dynamic";
         plan.one_each = op->attrs.text("kind") == "grid";
       }
-      if (op->code == OpCode::grid && !plans_.empty())
-        return lower_error(module_, *op, "the grid is set by the schedule");
       if (op->code == OpCode::task) TLXJIT_TRY(survey_task(*op));
     }
     for (auto& [value, plan] : plans_) {
       if (!plan.dynamic || !plan.scheduler) continue;
-      if (plan.scheduler->attrs.integer("replicas") != 1)
-        return lower_error(module_, *plan.scheduler, "the task that takes tiles from the counter has one replica");
+      if (const int64_t replicas = plan.scheduler->attrs.integer("replicas"); replicas != 1)
+        return lower_error(module_, *plan.scheduler,
+                           "takes the tiles from the counter, as the first task that fills a ring or, without one, the "
+                           "first of all, so it has 1 replica, not " +
+                               std::to_string(replicas));
       for (const auto& op : module_.body.ops)
         if (op->code == OpCode::task && op.get() != plan.scheduler && readers_.count(op.get()))
           plan.reader_warps += static_cast<int>(op->attrs.integer("replicas") * op->attrs.integer("warps"));
@@ -209,7 +209,7 @@ class Lowering : public Rewriter {
   /// The task that takes tiles from the counter and passes their indices on.
   void take(Op& each, const Plan& plan, Value first, Value programs, OpBuilder& b) {
     const Value t = b.variable(first);
-    const Cursor cursor = plan.reader_warps ? Cursor::make(b, hidden_stages) : Cursor{};
+    const RingCursor cursor = plan.reader_warps ? RingCursor::make(b, hidden_stages) : RingCursor{};
     const int live = static_cast<int>(plan.region.ops.back()->operands.size()) - 1;
     const auto pass_on = [&](OpBuilder& in, const std::vector<Value>& tile, bool is_live) {
       if (!plan.reader_warps) return;
@@ -250,7 +250,7 @@ class Lowering : public Rewriter {
   }
 
   void receive(Op& each, const Plan& plan, OpBuilder& b) {
-    const Cursor cursor = Cursor::make(b, hidden_stages);
+    const RingCursor cursor = RingCursor::make(b, hidden_stages);
     const int64_t replicas = replicas_that_split(each);
     const Value count = replicas > 1 ? b.variable(b.i32(0)) : no_value;
     Op& loop = b.append(OpCode::while_, {});

@@ -8,6 +8,7 @@ TLXJIT_NAMESPACE_BEGIN
 
 namespace {
 
+constexpr int most_warps = 32;
 constexpr int hardware_barriers = 16;  // 0 is the whole program's
 
 struct TaskFacts {
@@ -58,12 +59,15 @@ Result<Placement> place_tasks(const Module& lowered) {
     place.elected = facts.elected;
     const int registers = static_cast<int>(op->attrs.integer("registers", 0));
     const int total = place.total_warps();
-    if (place.warps < 1 || place.replicas < 1 || total > 32)
-      return fault(lowered, *op, ErrorCode::out_of_resources, "a program has 1 to 32 warps");
+    if (total > most_warps)
+      return fault(lowered, *op, ErrorCode::out_of_resources,
+                   "the task has " + std::to_string(total) + " warps, and a program at most " +
+                       std::to_string(most_warps) + ": use fewer replicas() or warps()");
     const bool aligned = facts.dots || place.warps >= 4;
     if (aligned && place.warps % 4 != 0)
       return fault(lowered, *op, ErrorCode::unsupported,
-                   "an instance with dots has a multiple of 4 warps on this target");
+                   "an instance with dots has a multiple of 4 warps on this target, not " +
+                       std::to_string(place.warps) + ": use warps(4)");
     if (aligned) {
       place.first_warp = 4 * next_group;
       next_group += total / 4;
@@ -76,6 +80,11 @@ Result<Placement> place_tasks(const Module& lowered) {
       shared_at = (total - 1) % 4 + 1;
       next_group += (total + 3) / 4;
     }
+    if (4 * next_group > most_warps)
+      return fault(lowered, *op, ErrorCode::out_of_resources,
+                   "the tasks up to this one have " + std::to_string(4 * next_group) +
+                       " warps, in groups of four, and a program at most " + std::to_string(most_warps) +
+                       ": use fewer");
     placement.registers.resize(static_cast<size_t>(next_group), 0);
     for (int g = place.first_warp / 4; g <= (place.first_warp + total - 1) / 4; ++g) {
       int& request = placement.registers[static_cast<size_t>(g)];
@@ -85,7 +94,9 @@ Result<Placement> place_tasks(const Module& lowered) {
       place.barrier = next_barrier;
       next_barrier += place.replicas;
       if (next_barrier > hardware_barriers)
-        return fault(lowered, *op, ErrorCode::out_of_resources, "more than 15 instances sync their warps");
+        return fault(lowered, *op, ErrorCode::out_of_resources,
+                     std::to_string(next_barrier - 1) + " instances sync their warps, and a program has barriers for " +
+                         std::to_string(hardware_barriers - 1) + ": use fewer replicas()");
     }
     placement.tasks.push_back(place);
   }
@@ -105,9 +116,6 @@ Result<void> check_registers(const Module& lowered, const Placement& placement, 
   for (const int request : placement.registers) {
     sum += request ? request : share;
     asked |= request != 0;
-    if (request != 0 && (request % 8 != 0 || request < 24 || request > 256))
-      return fault(lowered, *placement.tasks.front().task, ErrorCode::out_of_resources,
-                   "registers per thread are a multiple of 8, from 24 to 256");
   }
   if (!asked || sum * 128 <= share * threads) return {};
   return fault(lowered, *placement.tasks.front().task, ErrorCode::out_of_resources,

@@ -39,8 +39,7 @@ inline int register_share(int64_t threads, int64_t registers) {
   return threads < 1 ? 0 : static_cast<int>(std::min<int64_t>(registers / threads, 255) / 8 * 8);
 }
 
-/// Checks the requests against the registers that the program's groups share; a request is 24 to 256, in steps
-/// of 8.
+/// Checks the requests against the registers that the program's groups share.
 Result<void> check_registers(const Module& lowered, const Placement& placement, int64_t registers);
 
 TLXJIT_NAMESPACE_END

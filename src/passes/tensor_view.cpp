@@ -47,7 +47,8 @@ Result<TensorPlace> resolve(const Module& module, Value view, const Shape& shape
       place.box.insert(place.box.begin() + at, 1);
       if (place.ragged >= static_cast<int>(axis)) ++place.ragged;
     } else {
-      if (place.ragged >= 0) return lower_error(module, *def, "a tensor is narrowed along one axis only");
+      if (place.ragged >= 0)
+        return lower_error(module, *def, "a tensor is narrowed along one axis only; mask the tile along the other");
       const Op* offset = module.def(place.coordinates[axis]);
       if (offset && offset->code == OpCode::constant && offset->attrs.integer("value") < 0)
         return lower_error(module, *def, "a tile begins before the window; offsets in a window are at least 0");

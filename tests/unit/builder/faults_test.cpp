@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <gtest/gtest.h>
 
+#include "tlxjit/builder/flag.h"
 #include "tlxjit/builder/kernel.h"
 #include "tlxjit/ir/text.h"
 #include "tlxjit/kernels/attention.h"
@@ -71,6 +72,41 @@ TEST(BuilderFaults, AnUnevenPart) {
   f.k.task("t").replicas(3).body([&](Task& t) { (void)f.ring.wait()["a"].part(t); });
   ASSERT_EQ(f.k.faults().size(), 1u);
   EXPECT_EQ(f.k.faults()[0].message, "part: 64 rows do not divide among 3 replicas");
+  f.k.task("u").replicas(3).body([&](Task& t) { (void)t.offset(64); });
+  ASSERT_EQ(f.k.faults().size(), 2u);
+  EXPECT_EQ(f.k.faults()[1].message, "offset: 64 does not divide among 3 replicas");
+}
+
+TEST(BuilderFaults, ARingWithoutFields) {
+  expect_fault("load_field: the ring has no fields; slot() adds one", [](Fixture& f, Task&) -> uint32_t {
+    const Ring empty = f.k.ring(2);
+    empty.acquire().load("a", f.x, {0, 0});
+    return __LINE__ - 1;
+  });
+  Fixture f;
+  const uint32_t line = __LINE__ + 1;
+  (void)f.k.ring(2);
+  f.k.task("t").body([] {});
+  const auto faults = f.k.verify();
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].message, "ring: has no fields; slot() adds one");
+  EXPECT_EQ(faults[0].location.line, line);
+}
+
+TEST(BuilderFaults, FieldsThatARingCannotHave) {
+  const std::pair<std::function<void(Ring&)>, const char*> cases[] = {
+      {[](Ring& r) { r.slot<float>("a", {4, 4}); }, "ring: field 'a': the ring has a field of this name"},
+      {[](Ring& r) { r.slot<float>("b", {0, 4}); },
+       "ring: field 'b': tile<0x4xf32> is no tile (rank 1 to 5, each extent 1 to 2^20, at most 2^24 elements)"},
+      {[](Ring& r) { r.slot<float>("b, c", {4, 4}); }, "ring: fields are written `name 128x64xbf16, …`, no name twice"},
+  };
+  for (const auto& [add, message] : cases) {
+    Fixture f;
+    add(f.ring);
+    ASSERT_EQ(f.k.faults().size(), 1u) << message;
+    EXPECT_EQ(f.k.faults()[0].message, message);
+    EXPECT_NE(f.k.faults()[0].location.line, 0u);
+  }
 }
 
 TEST(BuilderFaults, AssigningToALoopIndex) {
@@ -82,9 +118,55 @@ TEST(BuilderFaults, AssigningToALoopIndex) {
 }
 
 TEST(BuilderFaults, AValueOfAnotherKernel) {
-  Fixture f, g;
-  f.k.task("t").body([&](Task&) { (void)(g.n + f.n); });
-  ASSERT_EQ(f.k.faults().size() + g.k.faults().size(), 1u);
+  Fixture g;
+  expect_fault("a value of another kernel is used here", [&](Fixture& f, Task&) -> uint32_t {
+    (void)(f.n + g.n);
+    return __LINE__ - 1;
+  });
+  expect_fault("assigns a value of another kernel", [&](Fixture& f, Task&) -> uint32_t {
+    Index i = f.k.program_id();
+    const Index other = g.k.num_programs();
+    i = other;
+    return __LINE__ - 2;
+  });
+}
+
+TEST(BuilderFaults, NumbersWhereValuesAreWanted) {
+  expect_fault("when: the condition is a value of the kernel, not a number", [](Fixture& f, Task&) -> uint32_t {
+    f.k.when(true, [] {});
+    return __LINE__ - 1;
+  });
+  expect_fault("select: both values are numbers, whose type is not known; make a tile or scalar of one of them",
+               [](Fixture& f, Task&) -> uint32_t {
+                 (void)select(f.k.program_id() == 0, 1, 2);
+                 return __LINE__ - 1;
+               });
+  expect_fault("concat: works on tiles, not on a number", [](Fixture&, Task& t) -> uint32_t {
+    (void)concat({t.full<float>({4}, 0), 1}, 0);
+    return __LINE__ - 1;
+  });
+  expect_fault("reduce.custom: works on tiles, not on a number", [](Fixture&, Task& t) -> uint32_t {
+    (void)reduce({t.full<float>({4}, 0), 1}, 0, [](const std::vector<Tile>& a, const std::vector<Tile>&) { return a; });
+    return __LINE__ - 1;
+  });
+}
+
+TEST(BuilderFaults, WhatDoesNotDivide) {
+  expect_fault("slabs: 64 columns do not divide into slabs of 48", [](Fixture&, Task& t) -> uint32_t {
+    t.accumulator<float>({64, 64}).slabs(48, [](Index, Tile) {});
+    return __LINE__ - 1;
+  });
+}
+
+TEST(BuilderFaults, ViewsOfTheWrongShape) {
+  expect_fault("part: take the part before t()", [](Fixture& f, Task&) -> uint32_t {
+    (void)f.ring.wait()["a"].t().part(0, 16);
+    return __LINE__ - 1;
+  });
+  expect_fault("flag.set: works on a whole tensor, not on a view of one", [](Fixture& f, Task&) -> uint32_t {
+    f.x.window(0, 0, 8).flag({0, 0}).set(1);
+    return __LINE__ - 1;
+  });
 }
 
 TEST(BuilderFaults, PoisonSaysNothing) {

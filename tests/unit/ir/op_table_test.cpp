@@ -40,6 +40,13 @@ TEST(OpTable, NamesTakenAreNoOps) {
   }
 }
 
+TEST(OpTable, EveryOpHasRules) {
+  for (int i = 0; i < op_count(); ++i) {
+    const OpInfo& row = info(static_cast<OpCode>(i));
+    EXPECT_NE(row.family, Family::tmem) << row.text << ": check_op knows no rules of its family";
+  }
+}
+
 TEST(Attrs, KeepOrderAndReplace) {
   Attrs attrs;
   attrs.set("b", int64_t{1});

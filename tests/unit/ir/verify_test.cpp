@@ -1,54 +1,11 @@
 // tests/unit/ir/verify_test.cpp — each fault has its message, with the line of the op.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tlxjit/ir/verify.h"
-
-#include <gtest/gtest.h>
-
-#include "tlxjit/ir/text.h"
+#include "tests/unit/ir/faults.h"
 
 namespace tlxjit {
 namespace {
 
-/// A portable kernel with the declarations that the faults below refer to; `module_ops` stand outside tasks,
-/// `task_ops` in one.
-std::string kernel(const std::string& module_ops, const std::string& task_ops) {
-  return R"(tlx 1 portable
-kernel "k" {
-  %0 = dim [name = "N"] : i32
-  %1 = tensor %0, %0 [name = "x"] : tensor<2xbf16>
-  %2 = ring [fields = "a 64x64xbf16"] : ring<2>
-  %3 = const [value = 0] : i32
-  %4 = const [value = 1.0] : f32
-  grid %0
-)" + module_ops +
-         R"(
-  task [name = "t", warps = 4, replicas = 1] {
-    %10 = splat %4 : tile<64x64xf32>
-    %11 = accumulator : accumulator<64x64xf32>
-    %12 = const [value = 1] : b1
-)" + task_ops +
-         "\n  }\n}\n";
-}
-
-std::string only_fault(const std::string& text) {
-  auto module = parse(text);
-  if (!module) return to_string(module.error());
-  const auto faults = verify(*module);
-  if (faults.empty()) return "no fault";
-  if (faults.size() > 1) return std::to_string(faults.size()) + " faults, first: " + faults[0].message;
-  EXPECT_EQ(faults[0].kind, ErrorKind::user);
-  EXPECT_EQ(faults[0].code, ErrorCode::invalid_kernel);
-  return faults[0].message;
-}
-
-const std::string filled = R"(    %20 = acquire %2 : slot
-    load_field %20, %1, %3, %3 [field = "a"]
-    publish %20
-    %21 = wait_slot %2 : slot
-    %22 = field %21 [field = "a"] : view<64x64xbf16>
-)";
-
-TEST(Verify, AcceptsTheBase) { EXPECT_EQ(only_fault(kernel("", filled)), "no fault"); }
+TEST(Verify, AcceptsTheBase) { EXPECT_EQ(only_fault(kernel_text("", ring_ops)), "no fault"); }
 
 TEST(Verify, OpsInTasks) {
   const std::pair<const char*, const char*> cases[] = {
@@ -129,7 +86,7 @@ TEST(Verify, OpsInTasks) {
       {"if %12 {\n %30 = add %3, %3 : i32\n } {\n }\n %31 = add %30, %3 : i32",
        "add: uses a value that is not defined here: made later, or in a block that has ended"},
   };
-  for (const auto& [ops, message] : cases) EXPECT_EQ(only_fault(kernel("", filled + ops)), message) << ops;
+  for (const auto& [ops, message] : cases) EXPECT_EQ(only_fault(kernel_text("", ring_ops + ops)), message) << ops;
 }
 
 TEST(Verify, DeclarationsOutsideTasks) {
@@ -144,7 +101,8 @@ TEST(Verify, DeclarationsOutsideTasks) {
        "schedule: a kernel has one schedule, and no grid() beside it"},
       {"task [name = \"t\", warps = 4, replicas = 1] {\n }", "task: the name 't' is taken by another task"},
       {"%30 = ring [fields = \"a 4x4xf32, a 4x4xf32\"] : ring<2>",
-       "ring: fields are malformed, absent, or one name stands twice"},
+       "ring: fields are written `name 128x64xbf16, …`, no name twice"},
+      {"%30 = ring [fields = \"\"] : ring<2>", "ring: has no fields; slot() adds one"},
       {"%30 = ring [fields = \"a 4x4xf32\"] : ring<0>", "ring: has 1 to 64 stages"},
       {"%30 = ring [fields = \"a f32\"] : ring<2>", "ring: field 'a' is no tile of rank 1 to 5"},
       {"%30 = ring [fields = \"a 4x4xf32\", fillers = 0] : ring<2>", "ring: fillers are 1 to 1024"},
@@ -165,47 +123,23 @@ TEST(Verify, DeclarationsOutsideTasks) {
       {"%30 = schedule %0 [kind = \"random\"] : schedule<0> {\n (%31: i32)\n yield %31\n }",
        "schedule: kind is static, dynamic or grid"},
   };
-  for (const auto& [ops, message] : cases) EXPECT_EQ(only_fault(kernel(ops, filled)), message) << ops;
+  for (const auto& [ops, message] : cases) EXPECT_EQ(only_fault(kernel_text(ops, ring_ops)), message) << ops;
 }
 
 TEST(Verify, SlotsAreFilledOnce) {
-  EXPECT_EQ(only_fault(kernel("", "%20 = acquire %2 : slot\n %21 = wait_slot %2 : slot")),
+  EXPECT_EQ(only_fault(kernel_text("", "%20 = acquire %2 : slot\n %21 = wait_slot %2 : slot")),
             "acquire: field 'a' is filled 0 times; every field is filled once");
-  EXPECT_EQ(only_fault(kernel("",
-                              "%20 = acquire %2 : slot\n load_field %20, %1, %3, %3 [field = \"a\"]\n"
-                              "load_field %20, %1, %3, %3 [field = \"a\"]\n %21 = wait_slot %2 : slot")),
+  EXPECT_EQ(only_fault(kernel_text("",
+                                   "%20 = acquire %2 : slot\n load_field %20, %1, %3, %3 [field = \"a\"]\n"
+                                   "load_field %20, %1, %3, %3 [field = \"a\"]\n %21 = wait_slot %2 : slot")),
             "acquire: field 'a' is filled 2 times; every field is filled once");
-  EXPECT_EQ(only_fault(kernel("", "%20 = acquire %2 : slot\n load_field %20, %1, %3, %3 [field = \"a\"]")),
+  EXPECT_EQ(only_fault(kernel_text("", "%20 = acquire %2 : slot\n load_field %20, %1, %3, %3 [field = \"a\"]")),
             "ring: is filled, but no task waits for it");
-  EXPECT_EQ(only_fault(kernel("", "%21 = wait_slot %2 : slot")), "ring: is waited for, but no task fills it");
-}
-
-/// A lowered kernel; `module_ops` stand outside tasks, `task_ops` in one.
-std::string lowered_kernel(const std::string& module_ops, const std::string& task_ops) {
-  return R"(tlx 1 lowered cpu
-kernel "k" [threads = 128, shared_bytes = 65536] {
-  %0 = const [value = 0] : i32
-  %1 = const [value = 64] : i32
-  %2 = const [value = 1.0] : f32
-  %3 = tensor %1, %1 [name = "x"] : tensor<2xf32>
-  %4 = buffer [swizzle = 0, offset = 0] : buffer<2, 64x64xf32>
-  %5 = buffer [swizzle = 0, offset = 32768] : buffer<2, 64xf32>
-  %6 = barrier [count = 1, name = "b", offset = 34816] : barrier<2>
-  %7 = const [value = 2] : i32
-  grid %1
-)" + module_ops +
-         R"(
-  task [name = "t", warps = 4, replicas = 1] {
-    %20 = accumulator : accumulator<64x64xf32>
-    %21 = view %4, %0 : view<64x64xf32>
-    %22 = splat %2 : tile<64x64xf32>
-    %23 = splat %2 : tile<1x1xf32>
-)" + task_ops +
-         "\n  }\n}\n";
+  EXPECT_EQ(only_fault(kernel_text("", "%21 = wait_slot %2 : slot")), "ring: is waited for, but no task fills it");
 }
 
 TEST(Verify, LoweredIndicesThatAreConstants) {
-  EXPECT_EQ(only_fault(lowered_kernel("", "")), "no fault");
+  EXPECT_EQ(only_fault(lowered_text("", "")), "no fault");
   const std::string minus = "%30 = const [value = -1] : i32\n";
   const std::pair<std::string, const char*> cases[] = {
       {"%31 = view %4, %7 : view<64x64xf32>", "view: slot 2 is outside the 2 that there are"},
@@ -216,6 +150,8 @@ TEST(Verify, LoweredIndicesThatAreConstants) {
       {"expect %6, %7 [bytes = 16]", "expect: slot 2 is outside the 2 that there are"},
       {"buffer.store %4, %7, %22", "buffer.store: slot 2 is outside the 2 that there are"},
       {"buffer.put %5, %7, %0, %2", "buffer.put: slot 2 is outside the 2 that there are"},
+      {"buffer.put %5, %0, %0, %0", "buffer.put: the element is f32"},
+      {"%31 = tile.load %3, %0, %0, %2 [box = <64, 64>, ragged = 0] : tile<64x64xf32>", "tile.load: the bound is i32"},
       {"buffer.put %5, %0, %1, %2", "buffer.put: element 64 is outside the 64 that there are"},
       {"%31 = buffer.get %5, %0, %1 : f32", "buffer.get: element 64 is outside the 64 that there are"},
       {"copy.load %3, %4, %7, %6, %0, %0, %0 [box = <64, 64>, ragged = -1]",
@@ -225,7 +161,7 @@ TEST(Verify, LoweredIndicesThatAreConstants) {
       {"copy.store %3, %4, %7, %0, %0 [box = <64, 64>, ragged = -1]",
        "copy.store: slot 2 is outside the 2 that there are"},
   };
-  for (const auto& [ops, message] : cases) EXPECT_EQ(only_fault(lowered_kernel("", ops)), message) << ops;
+  for (const auto& [ops, message] : cases) EXPECT_EQ(only_fault(lowered_text("", ops)), message) << ops;
 }
 
 TEST(Verify, LoweredNumbersThatOverflow) {
@@ -240,6 +176,7 @@ TEST(Verify, LoweredNumbersThatOverflow) {
        "buffer: ends beyond 2^31 bytes of shared memory"},
       {"%10 = buffer [swizzle = 0] : buffer<2000000000, 4096x4096xf64>",
        "buffer: ends beyond 2^31 bytes of shared memory"},
+      {"%10 = buffer [offset = 0] : buffer<1, 64xf32>", "buffer: attribute 'swizzle' is missing"},
       {"%10 = buffer [swizzle = 0, offset = 0] : buffer<1, 64xf4e2m1>",
        "buffer: f4e2m1 has no whole bytes: keep it in u8, and bitcast"},
       {"%10 = buffer [swizzle = 0, offset = -16] : buffer<1, 64xf32>",
@@ -256,7 +193,7 @@ TEST(Verify, LoweredNumbersThatOverflow) {
        "barrier: ends beyond 2^31 bytes of shared memory"},
       {"%10 = barrier [count = 1, name = \"c\", offset = 0] : barrier<2000000000>", "barrier: has 1 to 4096 slots"},
   };
-  for (const auto& [ops, message] : outside) EXPECT_EQ(only_fault(lowered_kernel(ops, "")), message) << ops;
+  for (const auto& [ops, message] : outside) EXPECT_EQ(only_fault(lowered_text(ops, "")), message) << ops;
   // 3 · this is 1 modulo 2^64.
   const std::string box = "[box = <3, 6148914691236517205, 3>, ragged = -1]";
   const std::pair<std::string, const char*> inside[] = {
@@ -271,8 +208,8 @@ TEST(Verify, LoweredNumbersThatOverflow) {
   const std::string more =
       "%11 = tensor %1, %1, %1 [name = \"y\"] : tensor<3xf32>\n"
       "%12 = buffer [swizzle = 0] : buffer<1, 1xf32>\n%13 = const [value = 1] : b1\n";
-  for (const auto& [ops, message] : inside) EXPECT_EQ(only_fault(lowered_kernel(more, ops)), message) << ops;
-  std::string text = lowered_kernel("", "");
+  for (const auto& [ops, message] : inside) EXPECT_EQ(only_fault(lowered_text(more, ops)), message) << ops;
+  std::string text = lowered_text("", "");
   text.replace(text.find("65536"), 5, "9223372036854775807");
   EXPECT_EQ(only_fault(text), "kernel 'k': shared_bytes is 0 to 2^31 − 1");
 }
@@ -282,7 +219,7 @@ TEST(Verify, LongChainsOfViews) {
     std::string ops;
     for (int i = 0; i < n; ++i)
       ops += "%" + std::to_string(30 + i) + " = trans %" + std::to_string(i ? 29 + i : 21) + " : view<64x64xf32>\n";
-    return lowered_kernel("", ops);
+    return lowered_text("", ops);
   };
   EXPECT_EQ(only_fault(chain(16)), "no fault");
   EXPECT_EQ(only_fault(chain(17)), "trans: a view is formed in at most 16 steps");

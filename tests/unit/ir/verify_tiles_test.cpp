@@ -1,16 +1,13 @@
 // tests/unit/ir/verify_tiles_test.cpp — what ops on tiles, accesses to tensors, prints and inline text refuse.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <gtest/gtest.h>
-
-#include "tlxjit/ir/text.h"
-#include "tlxjit/ir/verify.h"
+#include "tests/unit/ir/faults.h"
 
 namespace tlxjit {
 namespace {
 
-/// The message for a portable kernel with these ops in its task; they find %10 to %19 there.
-std::string only_fault(const std::string& ops) {
-  auto module = parse(R"(tlx 1 portable
+/// A portable kernel with these ops in its task; they find %10 to %19 there.
+std::string task_text(const std::string& ops) {
+  return R"(tlx 1 portable
 kernel "k" {
   %0 = dim [name = "N"] : i32
   %1 = tensor %0, %0 [name = "x"] : tensor<2xf32>
@@ -29,19 +26,14 @@ kernel "k" {
     %16 = var %4 : var<f32>
     %17 = cast %10 : tile<4x6xbf16>
     %18 = splat %5 : tile<8xb1>
-)" + ops + "\n  }\n}\n");
-  if (!module) return to_string(module.error());
-  const auto faults = verify(*module);
-  if (faults.empty()) return "no fault";
-  EXPECT_EQ(faults[0].kind, ErrorKind::user);
-  EXPECT_EQ(faults[0].code, ErrorCode::invalid_kernel);
-  return faults.size() == 1 ? faults[0].message : std::to_string(faults.size()) + " faults: " + faults[0].message;
+)" + ops +
+         "\n  }\n}\n";
 }
 
 using Cases = std::vector<std::pair<const char*, const char*>>;
 
 void expect_faults(const Cases& cases) {
-  for (const auto& [ops, message] : cases) EXPECT_EQ(only_fault(ops), message) << ops;
+  for (const auto& [ops, message] : cases) EXPECT_EQ(only_fault(task_text(ops)), message) << ops;
 }
 
 TEST(VerifyTiles, Shapes) {
@@ -118,14 +110,14 @@ TEST(VerifyTiles, Reductions) {
   });
 }
 
-std::string by_region(const std::string& region,
-                      const std::string& results = "%30 = ", const std::string& types = "tile<4xf32>") {
-  return results + "reduce.custom %10 [axis = 1] : " + types + " {\n" + region + "}";
+std::string region_text(const std::string& region,
+                        const std::string& results = "%30 = ", const std::string& types = "tile<4xf32>") {
+  return task_text(results + "reduce.custom %10 [axis = 1] : " + types + " {\n" + region + "}");
 }
 
 TEST(VerifyTiles, Regions) {
-  EXPECT_EQ(only_fault(by_region("(%40: f32, %41: f32)\n%42 = max %40, %41 : f32\nyield %42\n")), "no fault");
-  EXPECT_EQ(only_fault(by_region("(%40: f32, %41: f32)\n%42 = get %16 : f32\nyield %42\n")), "no fault");
+  EXPECT_EQ(only_fault(region_text("(%40: f32, %41: f32)\n%42 = max %40, %41 : f32\nyield %42\n")), "no fault");
+  EXPECT_EQ(only_fault(region_text("(%40: f32, %41: f32)\n%42 = get %16 : f32\nyield %42\n")), "no fault");
   const Cases cases = {
       {"(%40: f32)\nyield %40\n", "reduce.custom: the region has two elements of each operand as arguments"},
       {"(%40: f32, %41: i32)\nyield %40\n", "reduce.custom: the region has two elements of each operand as arguments"},
@@ -139,12 +131,13 @@ TEST(VerifyTiles, Regions) {
       {"(%40: f32, %41: f32)\n%42 = load %1, %3, %3 : f32\nyield %42\n",
        "reduce.custom: the region joins elements with pure ops on scalars; 'load' is none"},
   };
-  for (const auto& [region, message] : cases) EXPECT_EQ(only_fault(by_region(region)), message) << region;
-  EXPECT_EQ(only_fault(by_region("(%40: f32, %41: f32)\nyield %40\n", "%30, %31 = ", "tile<4xf32>, tile<4xf32>")),
+  for (const auto& [region, message] : cases) EXPECT_EQ(only_fault(region_text(region)), message) << region;
+  EXPECT_EQ(only_fault(region_text("(%40: f32, %41: f32)\nyield %40\n", "%30, %31 = ", "tile<4xf32>, tile<4xf32>")),
             "reduce.custom: gives a result for each operand");
-  EXPECT_EQ(only_fault("%30, %31 = scan.custom %10, %14 [axis = 1, reverse = 0] : tile<4x6xf32>, tile<8xf32> {\n"
-                       "(%40: f32, %41: f32, %42: f32, %43: f32)\nyield %40, %41\n}"),
-            "scan.custom: the operands have one shape: tile<4x6xf32> and tile<8xf32>");
+  EXPECT_EQ(
+      only_fault(task_text("%30, %31 = scan.custom %10, %14 [axis = 1, reverse = 0] : tile<4x6xf32>, tile<8xf32> {\n"
+                           "(%40: f32, %41: f32, %42: f32, %43: f32)\nyield %40, %41\n}")),
+      "scan.custom: the operands have one shape: tile<4x6xf32> and tile<8xf32>");
 }
 
 TEST(VerifyTiles, Accesses) {
