@@ -7,7 +7,8 @@ TLXJIT_NAMESPACE_BEGIN
 std::string check_dot(const Module& module, const Op& op) {
   if (op.code == OpCode::accumulator) {
     const Type& t = module.type(op.results[0]);
-    if (t.kind != TypeKind::accumulator || t.shape.rank != 2 || !t.shape.valid()) return "has rank 2";
+    if (t.kind != TypeKind::accumulator || t.shape.rank != 2 || !t.shape.valid())
+      return "has rank 2, each extent 1 to 2^20, at most 2^24 elements, unlike " + to_string(t);
     return t.elem == Elem::f32 || t.elem == Elem::i32 ? ""
                                                       : "sums in f32 or i32, not in " + std::string(to_string(t.elem));
   }
@@ -21,7 +22,7 @@ std::string check_dot(const Module& module, const Op& op) {
       const Type& r = module.type(op.results[0]);
       const int64_t col = op.attrs.integer("col", -1);
       if (!r.is_tile() || r.elem != acc.elem || r.shape.rank != 2 || r.shape[0] != acc.shape[0])
-        return "gives columns of " + to_string(acc);
+        return "gives columns of " + to_string(acc) + ", not " + to_string(r);
       const int64_t width = r.shape[1];
       return width >= 1 && width <= acc.shape[1] && col >= 0 && col <= acc.shape[1] - width
                  ? ""

@@ -15,10 +15,12 @@ std::string check_flag(const Module& module, const Op& op) {
   if (e != Elem::i32 && e != Elem::u32 && e != Elem::i64 && e != Elem::u64)
     return "flags are i32, u32, i64 or u64, not " + std::string(to_string(e));
   const auto indices = static_cast<size_t>(tensor.slots);
-  if (op.operands.size() != indices + 2) return "takes one index per axis of the tensor, and a value";
+  if (op.operands.size() != indices + 2) return "takes one index per axis of " + to_string(tensor) + ", and a value";
   for (size_t i = 1; i <= indices; ++i)
-    if (module.type(op.operands[i]) != Type::scalar(Elem::i32)) return "indices are i32";
-  if (module.type(op.operands.back()) != Type::scalar(e)) return "the value is " + std::string(to_string(e));
+    if (const Type& t = module.type(op.operands[i]); t != Type::scalar(Elem::i32))
+      return "indices are i32, not " + to_string(t) + "; cast first";
+  if (const Type& t = module.type(op.operands.back()); t != Type::scalar(e))
+    return "the value is " + std::string(to_string(e)) + ", not " + to_string(t) + "; cast first";
   if (op.code != OpCode::flag_wait) return {};
   for (const char* pred : {"eq", "ne", "lt", "le", "gt", "ge"})
     if (op.attrs.text("pred") == pred) return {};

@@ -38,11 +38,12 @@ bool is_dense(const Module& module, Value v) {
 
 std::string check_buffer(const Module& module, const Op& op) {
   const Type& t = module.type(op.results[0]);
-  if (t.kind != TypeKind::buffer || t.slots < 1 || !t.shape.valid() || t.shape.rank < 1) return "has slots and a shape";
+  if (t.kind != TypeKind::buffer || t.slots < 1 || !t.shape.valid() || t.shape.rank < 1)
+    return "has at least 1 slot, of rank 1 to 5, each extent 1 to 2^20, at most 2^24 elements, unlike " + to_string(t);
   if (bytes(t.elem) == 0) return std::string(to_string(t.elem)) + " has no whole bytes: keep it in u8, and bitcast";
   if (!op.attrs.find("swizzle") && module.level == Level::lowered) return "attribute 'swizzle' is missing";
   const int64_t swizzle = op.attrs.integer("swizzle", op.attrs.find("swizzle") ? -1 : 0);
-  if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128) return "swizzle is 0, 32, 64 or 128";
+  if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128) return "swizzle is 0, 32, 64 or 128 bytes";
   const int64_t size = t.slots * t.shape.elements() * bytes(t.elem);
   if (op.operands.empty()) {
     if (op.attrs.find("at")) return "at goes with a buffer whose storage is shared";
@@ -50,7 +51,7 @@ std::string check_buffer(const Module& module, const Op& op) {
     const Type& other = module.type(op.operands[0]);
     if (other.kind != TypeKind::buffer) return "shares the storage of a buffer, not of " + to_string(other);
     const int64_t at = op.attrs.integer("at", 0), room = other.slots * other.shape.elements() * bytes(other.elem);
-    if (at < 0 || at % 16) return "at is a multiple of 16, at least 0";
+    if (at < 0 || at % 16) return "begins on a multiple of 16 bytes of what it shares, not on " + std::to_string(at);
     if (at > room || size > room - at)
       return "needs " + std::to_string(size) + " bytes from byte " + std::to_string(at) + " on; " + to_string(other) +
              ", whose storage it shares, has " + std::to_string(room);
@@ -99,7 +100,8 @@ std::string check_view_access(const Module& module, const Op& op) {
     return tile == Type::tile(view.shape, view.elem) ? "" : "writes " + to_string(tile) + " to " + to_string(view);
   const Type& index = module.type(op.operands[1]);
   const int64_t axis = op.attrs.integer("axis", -1);
-  if (axis < 0 || axis >= view.shape.rank) return "axis is out of range";
+  if (axis < 0 || axis >= view.shape.rank)
+    return "axis " + std::to_string(axis) + " of " + to_string(view) + " is out of range";
   if (!index.is_tile() || index.elem != Elem::i32 || index.shape.rank != view.shape.rank)
     return "the indices are a tile of i32 of the view's rank, not " + to_string(index);
   for (int i = 0; i < view.shape.rank; ++i)
@@ -135,7 +137,7 @@ std::string check_local(const Module& module, const Op& op) {
       const Type& r = module.type(op.results[0]);
       if (a.kind != TypeKind::view || r.kind != TypeKind::view || a.elem != r.elem || a.shape.rank != 2 ||
           r.shape.rank != 2)
-        return "cuts a view of rank 2 by rows";
+        return "cuts a view of rank 2 by rows, not " + to_string(a);
       if (module.type(op.operands[1]) != Type::scalar(Elem::i32)) return "the index is i32";
       const Op* def = module.def(op.operands[0]);
       if (def && def->code == OpCode::trans) return "take the part before t()";
@@ -160,9 +162,10 @@ std::string check_local(const Module& module, const Op& op) {
         const Type& t = module.type(op.operands[2]);
         return t == Type::tile(b.shape, b.elem) ? "" : "writes " + to_string(t) + " to " + to_string(b);
       }
-      if (b.shape.rank != 1 || !is_i32(2)) return "works on elements of a buffer of rank 1";
+      if (b.shape.rank != 1 || !is_i32(2)) return "works on elements of a buffer of rank 1, not of " + to_string(b);
       const Type& element = module.type(op.code == OpCode::buffer_put ? op.operands[3] : op.results[0]);
-      if (element != Type::scalar(b.elem)) return "the element is " + std::string(to_string(b.elem));
+      if (element != Type::scalar(b.elem))
+        return "the element is " + std::string(to_string(b.elem)) + ", not " + to_string(element) + "; cast first";
       return check_index(module, op.operands[2], b.shape[0], "element");
     }
     default: return {};

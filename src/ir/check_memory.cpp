@@ -12,7 +12,8 @@ bool is_i32(const Type& t) { return t == Type::scalar(Elem::i32); }
 std::string check_indices(const Module& module, const Op& op, size_t first) {
   for (size_t i = first; i < op.operands.size(); ++i)
     if (!is_i32(module.type(op.operands[i])))
-      return "operand " + std::to_string(i) + " is an index (i32), not " + to_string(module.type(op.operands[i]));
+      return "operand " + std::to_string(i) + " is an index (i32), not " + to_string(module.type(op.operands[i])) +
+             "; cast first";
   return {};
 }
 
@@ -57,7 +58,9 @@ std::string check_control(const Module& module, const Op& op) {
       return {};
     }
     case OpCode::stage:
-      return op.attrs.integer("priority", -1) >= 0 && op.attrs.integer("priority") <= 3 ? "" : "priority is 0 to 3";
+      return op.attrs.integer("priority", -1) >= 0 && op.attrs.integer("priority") <= 3
+                 ? ""
+                 : "priority is 0 to 3, not " + std::to_string(op.attrs.integer("priority", -1));
     case OpCode::var: {
       const Type& value = module.type(op.operands[0]);
       if (!value.is_scalar() && !value.is_tile()) return "holds a scalar or a tile, not " + to_string(value);
@@ -79,7 +82,9 @@ std::string check_control(const Module& module, const Op& op) {
         return "the region has one index (i32)";
       if (std::string what = check_indices(module, op, 0); !what.empty()) return what;
       if (const Op* step = module.def(op.operands[2]); step && step->code == OpCode::constant)
-        if (step->attrs.integer("value") < 1) return "the step is at least 1";
+        if (const int64_t n = step->attrs.integer("value"); n < 1)
+          return "the step is at least 1, not " + std::to_string(n) +
+                 "; count upwards, and compute the index from that";
       return {};
     case OpCode::if_:
       return module.type(op.operands[0]) == Type::scalar(Elem::b1)
@@ -145,18 +150,20 @@ std::string check_memory(const Module& module, const Op& op) {
       if (module.type(op.results[0]) != Type::tensor(tensor.slots - 1, tensor.elem)) return "gives one axis less";
       return check_indices(module, op, 1);
     case OpCode::window:
-      if (axis < 0 || axis >= tensor.slots) return "axis " + std::to_string(axis) + " is out of range";
+      if (axis < 0 || axis >= tensor.slots)
+        return "axis " + std::to_string(axis) + " of " + to_string(tensor) + " is out of range";
       if (module.type(op.results[0]) != tensor) return "keeps the type";
       return check_indices(module, op, 1);
     case OpCode::load_scalar:
       if (module.type(op.results[0]) != Type::scalar(tensor.elem))
         return "gives one element: " + std::string(to_string(tensor.elem));
-      if (indices != tensor.slots + 1) return "needs one index per axis";
+      if (indices != tensor.slots + 1)
+        return "needs one index per axis of " + to_string(tensor) + ", not " + std::to_string(indices - 1);
       return check_indices(module, op, 1);
     case OpCode::store:
     case OpCode::tile_store: {
       const Type& tile = module.type(op.operands[1]);
-      if (!tile.is_tile()) return "writes a tile, not " + to_string(tile);
+      if (!tile.is_tile()) return "writes a tile, not " + to_string(tile) + "; full() makes one of a scalar";
       if (tile.elem != tensor.elem)
         return "writes " + std::string(to_string(tile.elem)) + " to a tensor of " + to_string(tensor.elem) +
                "; cast first";
@@ -164,7 +171,8 @@ std::string check_memory(const Module& module, const Op& op) {
         if (tile.shape.rank != tensor.slots)
           return "a tile of rank " + std::to_string(tile.shape.rank) + " does not fit " + to_string(tensor) +
                  "; drop axes with at(axis, index)";
-        if (indices != tensor.slots + 2) return "needs one offset per axis";
+        if (indices != tensor.slots + 2)
+          return "needs one offset per axis of " + to_string(tensor) + ", not " + std::to_string(indices - 2);
       } else {
         if (std::string what = check_box(op, tensor, tile.shape); !what.empty()) return what;
         if (indices != tensor.slots + 2 + (op.attrs.integer("ragged") >= 0))

@@ -36,7 +36,8 @@ std::string check_ring(const Module& module, const Op& op) {
   switch (op.code) {
     case OpCode::ring: {
       const Type& t = module.type(op.results[0]);
-      if (t.kind != TypeKind::ring || t.slots < 1 || t.slots > 64) return "has 1 to 64 stages";
+      if (t.kind != TypeKind::ring || t.slots < 1 || t.slots > 64)
+        return "has 1 to 64 stages, not " + std::to_string(t.slots);
       auto fields = parse_fields(op.attrs.text("fields"));
       if (op.attrs.text("fields").empty()) return "has no fields; slot() adds one";
       if (!fields) return "fields are written `name 128x64xbf16, …`, no name twice";
@@ -94,9 +95,11 @@ std::string check_ring(const Module& module, const Op& op) {
       if (tensor.slots != field.view.shape.rank)
         return "a field of rank " + std::to_string(field.view.shape.rank) + " cannot be filled from " +
                to_string(tensor) + "; drop axes with at(axis, index)";
-      if (static_cast<int32_t>(op.operands.size()) != tensor.slots + 2) return "needs one offset per axis";
+      if (static_cast<int32_t>(op.operands.size()) != tensor.slots + 2)
+        return "needs one offset per axis of " + to_string(tensor) + ", not " + std::to_string(op.operands.size() - 2);
       for (size_t i = 2; i < op.operands.size(); ++i)
-        if (module.type(op.operands[i]) != Type::scalar(Elem::i32)) return "offsets are i32";
+        if (const Type& t = module.type(op.operands[i]); t != Type::scalar(Elem::i32))
+          return "offsets are i32, not " + to_string(t) + "; cast first";
       return {};
     }
     case OpCode::field: {

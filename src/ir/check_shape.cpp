@@ -39,7 +39,8 @@ std::string check_slice(const Op& op, const Type& a, const Type& result) {
 
 std::string check_concat(const Module& module, const Op& op, const Type& result) {
   const int64_t axis = op.attrs.integer("axis", -1);
-  if (axis < 0 || axis >= result.shape.rank) return "axis is out of range";
+  if (axis < 0 || axis >= result.shape.rank)
+    return "axis " + std::to_string(axis) + " of " + to_string(result) + " is out of range";
   int64_t extent = 0;
   for (Value v : op.operands) {
     const Type& t = module.type(v);
@@ -77,7 +78,9 @@ std::string check_shape(const Module& module, const Op& op) {
   const int64_t axis = op.attrs.integer("axis", -1);
   if (op.code == OpCode::iota) {
     if (result.elem != Elem::i32) return "gives i32";
-    return axis >= 0 && axis < result.shape.rank ? "" : "axis is out of range";
+    return axis >= 0 && axis < result.shape.rank
+               ? ""
+               : "axis " + std::to_string(axis) + " of " + to_string(result) + " is out of range";
   }
   const Type& a = module.type(op.operands[0]);
   if (op.code == OpCode::splat)
@@ -87,7 +90,8 @@ std::string check_shape(const Module& module, const Op& op) {
   if (a.elem != result.elem) return "keeps the element type: " + to_string(a) + " to " + to_string(result);
   switch (op.code) {
     case OpCode::broadcast: {
-      if (axis < 0 || axis >= result.shape.rank) return "axis is out of range";
+      if (axis < 0 || axis >= result.shape.rank)
+        return "axis " + std::to_string(axis) + " of " + to_string(result) + " is out of range";
       if (result.shape.rank != a.shape.rank + 1)
         return "the ranks differ by one: " + to_string(a) + " and " + to_string(result);
       for (int i = 0, j = 0; i < result.shape.rank; ++i)

@@ -42,7 +42,8 @@ std::string check_copy(const Module& module, const Op& op) {
   const Type& buffer = module.type(op.operands[1]);
   if (tensor.kind != TypeKind::tensor) return "operand 0 is a tensor, not " + to_string(tensor);
   if (buffer.kind != TypeKind::buffer) return "operand 1 is a buffer, not " + to_string(buffer);
-  if (tensor.elem != buffer.elem) return "tensor and buffer have one element type";
+  if (tensor.elem != buffer.elem)
+    return to_string(tensor) + " and " + to_string(buffer) + " have one element type; a copy does not convert";
   const auto& box = op.attrs.list("box");
   if (static_cast<int32_t>(box.size()) != tensor.slots) return "box has one extent per axis of the tensor";
   if (box_elements(box) != buffer.shape.elements()) return "box and buffer differ in size";
@@ -75,8 +76,9 @@ std::string check_sync(const Module& module, const Op& op) {
     case OpCode::barrier: {
       const Type& t = module.type(op.results[0]);
       const int64_t count = op.attrs.integer("count");
-      if (t.kind != TypeKind::barrier || t.slots < 1 || t.slots > 4096) return "has 1 to 4096 slots";
-      if (count < 1 || count >= 1 << 20) return "count is 1 to 2^20 − 1";
+      if (t.kind != TypeKind::barrier || t.slots < 1 || t.slots > 4096)
+        return "has 1 to 4096 slots, not " + std::to_string(t.slots);
+      if (count < 1 || count >= 1 << 20) return "count is 1 to 2^20 − 1, not " + std::to_string(count);
       return check_shared_offset(op, 8 * t.slots, 8);
     }
     case OpCode::wait:

@@ -23,7 +23,7 @@ class Verifier {
           report_module(std::string(name) + " is 0 to 2^31 − 1");
     if (!module_.body.args.empty()) report_module("a kernel's body has no arguments");
     block(module_.body, Place::module);
-    if (!tasks_) report_module("the kernel has no task");
+    if (!tasks_) report_module("the kernel has no task: use task()");
     if (!has_grid_) report_module("the kernel has no grid: use persistent(), dynamic(), tiles() or grid()");
     // Later rules take the earlier ones for granted.
     const auto report = [this](const Op& op, std::string what) { this->report(op, std::move(what)); };

@@ -59,6 +59,13 @@ TEST(BuilderFaults, ARealLiteralForIntegers) {
   });
 }
 
+TEST(BuilderFaults, ALiteralThatNoSignedNumberHolds) {
+  expect_fault("18446744073709551615 does not fit i32", [](Fixture& f, Task&) -> uint32_t {
+    (void)(f.n + UINT64_MAX);
+    return __LINE__ - 1;
+  });
+}
+
 TEST(BuilderFaults, AFieldThatIsNotThere) {
   expect_fault("field: the ring has no field 'b'; it has 'a'", [](Fixture& f, Task&) -> uint32_t {
     const Slot slot = f.ring.wait();
@@ -291,10 +298,12 @@ TEST(BuilderFaults, AllFaultsAreListed) {
 
 TEST(BuilderFaults, BL_105_LoopsThatDoNotCountUpwards) {
   for (int step : {-1, 0})
-    expect_fault("for: the step is at least 1", [=](Fixture& f, Task&) -> uint32_t {
-      f.k.range(64, 0, step).each([](Index) {});
-      return __LINE__ - 1;
-    });
+    expect_fault(
+        "for: the step is at least 1, not " + std::to_string(step) + "; count upwards, and compute the index from that",
+        [=](Fixture& f, Task&) -> uint32_t {
+          f.k.range(64, 0, step).each([](Index) {});
+          return __LINE__ - 1;
+        });
   Fixture f;
   f.k.task("t").body([&](Task&) { f.k.range(INT64_MIN, INT64_MAX, 1).each([](Index) {}); });
   ASSERT_FALSE(f.k.faults().empty());
@@ -316,7 +325,10 @@ TEST(BuilderFaults, BL_106_TilesWhoseSizeOverflows) {
     Fixture f;
     (void)f.k.buffer<float>(1, shape);
     ASSERT_EQ(f.k.faults().size(), 1u) << type;
-    EXPECT_EQ(f.k.faults()[0].message, "buffer: has slots and a shape");
+    EXPECT_EQ(
+        f.k.faults()[0].message,
+        "buffer: has at least 1 slot, of rank 1 to 5, each extent 1 to 2^20, at most 2^24 elements, unlike buffer<1, " +
+            std::string(type).substr(5));
   }
 }
 

@@ -48,7 +48,9 @@ TEST(VerifyControl, Tensors) {
       {"%30 = select_axis %1, %3 [axis = 0] : tensor<2xbf16>", "1: select_axis: gives one axis less"},
       {"%30 = window %1, %3, %3 [axis = 0] : tensor<1xbf16>", "1: window: keeps the type"},
       {"%30 = load %1, %3, %3 : f32", "1: load: gives one element: bf16"},
-      {"store %1, %4, %3, %3", "1: store: writes a tile, not f32"},
+      {"%30 = cast %4 : bf16\n%31 = splat %30 : tile<64xbf16>\nstore %1, %31, %3",
+       "3: store: a tile of rank 1 does not fit tensor<2xbf16>; drop axes with at(axis, index)"},
+      {"store %1, %4, %3, %3", "1: store: writes a tile, not f32; full() makes one of a scalar"},
   });
 }
 
@@ -58,6 +60,16 @@ TEST(VerifyControl, Places) {
   });
   const auto lowered = [](const std::string& ops) { return lowered_text("", ops); };
   expect_faults({{"acc.clear %20", "1: acc.clear: is portable; this module is lowered"}}, lowered);
+  expect_faults(
+      {
+          {"tile.store %0, %22, %0, %0 [box = <64, 64>, ragged = -1]", "1: tile.store: works on a tensor, not on i32"},
+          {"tile.store %3, %22, %0, %0 [box = <64>, ragged = -1]",
+           "1: tile.store: box has one extent per axis of the tensor"},
+          {"tile.store %3, %22, %0, %0 [box = <64, 64>, ragged = 2]", "1: tile.store: ragged is -1 or an axis"},
+          {"tile.store %3, %22, %0 [box = <64, 64>, ragged = -1]",
+           "1: tile.store: needs one coordinate per axis, and a bound if ragged"},
+      },
+      lowered);
   const auto lowered_module = [](const std::string& ops) { return lowered_text(ops, ""); };
   expect_faults({{"workspace [words = 0]", "1: workspace: words are 1 to 2^20"}}, lowered_module);
   std::string text = kernel_text("", ring_ops);
@@ -82,7 +94,7 @@ TEST(VerifyControl, SchedulesMapTilesToIndices) {
                             {"(%3: f32)\nyield %1, %3", "0: schedule: the region has one index (i32)"},
                             {"(%3: i32)", "0: schedule: the region ends with a yield"},
                             {"(%3: i32)\nyield %3, %3", "0: schedule: the region's first value is a b1"},
-                            {"(%3: i32)\nyield %1, %1", "0: schedule: operand 1 is an index (i32), not b1"},
+                            {"(%3: i32)\nyield %1, %1", "0: schedule: operand 1 is an index (i32), not b1; cast first"},
                             {"(%3: i32)\nprint %3 [text = \"{}\"]\nyield %1, %3",
                              "2: print: a schedule maps indices with scalars only"},
                         });

@@ -31,11 +31,13 @@ TEST(VerifyLaunch, Flags) {
       "flag.wait: only a kernel marked resident may wait for a flag: the program that sets it may not have begun");
   EXPECT_EQ(fault("resident\n", "flag.wait %1, %2, %2, %3 [pred = \"above\"]\n"),
             "flag.wait: pred is eq, ne, lt, le, gt or ge");
-  EXPECT_EQ(fault("", "flag.set %1, %2, %3\n"), "flag.set: takes one index per axis of the tensor, and a value");
+  EXPECT_EQ(fault("", "flag.set %1, %2, %3\n"), "flag.set: takes one index per axis of tensor<2xi32>, and a value");
   EXPECT_EQ(fault("", "flag.set %4, %2, %3\n"), "flag.set: flags are i32, u32, i64 or u64, not f32");
   EXPECT_EQ(fault("", "flag.set %5, %2, %3\n"), "flag.set: works on a tensor, not on buffer<2, 16xi32>");
-  EXPECT_EQ(fault("", "%7 = const [value = 2] : i64\nflag.add %1, %2, %2, %7\n"), "flag.add: the value is i32");
-  EXPECT_EQ(fault("", "%7 = const [value = 2] : i64\nflag.add %1, %2, %7, %3\n"), "flag.add: indices are i32");
+  EXPECT_EQ(fault("", "%7 = const [value = 2] : i64\nflag.add %1, %2, %2, %7\n"),
+            "flag.add: the value is i32, not i64; cast first");
+  EXPECT_EQ(fault("", "%7 = const [value = 2] : i64\nflag.add %1, %2, %7, %3\n"),
+            "flag.add: indices are i32, not i64; cast first");
   EXPECT_EQ(fault("resident\nresident\n", ""), "resident: a kernel says it once");
 }
 

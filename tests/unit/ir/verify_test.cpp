@@ -51,7 +51,7 @@ TEST(Verify, OpsInTasks) {
       {"%30 = const [value = 1.5] : i32", "const: the value does not fit i32"},
       {"%30 = const [value = 2] : b1", "const: a b1 is 0 or 1"},
       {"%30 = splat %3 : tile<4xf32>", "splat: repeats a scalar of the tile's element type, not i32"},
-      {"%30 = iota [axis = 2] : tile<4x4xi32>", "iota: axis is out of range"},
+      {"%30 = iota [axis = 2] : tile<4x4xi32>", "iota: axis 2 of tile<4x4xi32> is out of range"},
       {"%30 = iota [axis = 0] : tile<4x4xf32>", "iota: gives i32"},
       {"%30 = broadcast %10 [axis = 0] : tile<4x4xf32>",
        "broadcast: the ranks differ by one: tile<64x64xf32> and tile<4x4xf32>"},
@@ -59,16 +59,18 @@ TEST(Verify, OpsInTasks) {
       {"%30 = var %3 : var<i32>\n set %30, %4", "set: assigns f32 to a var<i32>"},
       {"%30 = var %3 : var<i32>\n %31 = add %30, %3 : i32", "add: a variable must be read with get"},
       {"if %3 {\n } {\n }", "if: the condition is a b1 scalar, not i32"},
-      {"for %3, %4, %3 {\n (%30: i32)\n }", "for: operand 1 is an index (i32), not f32"},
-      {"for %3, %3, %3 {\n (%30: i32)\n }", "for: the step is at least 1"},
+      {"for %3, %4, %3 {\n (%30: i32)\n }", "for: operand 1 is an index (i32), not f32; cast first"},
+      {"for %3, %3, %3 {\n (%30: i32)\n }",
+       "for: the step is at least 1, not 0; count upwards, and compute the index from that"},
       {"while {\n %30 = wait_slot %2 : slot\n yield %12\n } {\n }",
        "wait_slot: stands in a loop's condition, whose end would give the slot back before the body; take it in the "
        "body"},
       {"for %3, %3, %3 {\n }", "for: the region has one index (i32)"},
       {"while {\n yield %3\n } {\n }", "while: region 0 ends with a yield of one b1"},
       {"store %1, %10, %3, %3", "store: writes f32 to a tensor of bf16; cast first"},
-      {"%30 = cast %10 : tile<64x64xbf16>\n store %1, %30, %3", "store: needs one offset per axis"},
-      {"%30 = load %1, %3 : bf16", "load: needs one index per axis"},
+      {"%30 = cast %10 : tile<64x64xbf16>\n store %1, %30, %3",
+       "store: needs one offset per axis of tensor<2xbf16>, not 1"},
+      {"%30 = load %1, %3 : bf16", "load: needs one index per axis of tensor<2xbf16>, not 1"},
       {"%30 = acc.read %11 [col = 32] : tile<64x64xf32>", "acc.read: the columns are outside accumulator<64x64xf32>"},
       {"acc.write %11, %4", "acc.write: writes f32 to accumulator<64x64xf32>"},
       {"dot %11, %10, %22 [overwrite = \"never\"]",
@@ -103,7 +105,7 @@ TEST(Verify, DeclarationsOutsideTasks) {
       {"%30 = ring [fields = \"a 4x4xf32, a 4x4xf32\"] : ring<2>",
        "ring: fields are written `name 128x64xbf16, …`, no name twice"},
       {"%30 = ring [fields = \"\"] : ring<2>", "ring: has no fields; slot() adds one"},
-      {"%30 = ring [fields = \"a 4x4xf32\"] : ring<0>", "ring: has 1 to 64 stages"},
+      {"%30 = ring [fields = \"a 4x4xf32\"] : ring<0>", "ring: has 1 to 64 stages, not 0"},
       {"%30 = ring [fields = \"a f32\"] : ring<2>", "ring: field 'a' is no tile of rank 1 to 5"},
       {"%30 = ring [fields = \"a 4x4xf32\", fillers = 0] : ring<2>", "ring: fillers are 1 to 1024"},
       {"%30 = ring [fields = \"a 4x4xf32\", drainers = 1025] : ring<2>", "ring: drainers are 1 to 1024"},
@@ -111,7 +113,7 @@ TEST(Verify, DeclarationsOutsideTasks) {
       {"task [name = \"u\", warps = 4, replicas = 0] {\n }", "task: replicas are 1 to 32, not 0"},
       {"task [name = \"u\", warps = 4, replicas = 1, registers = 25] {\n }",
        "task: registers are 24 to 256 in steps of 8, not 25"},
-      {"%30 = tensor %4 [name = \"y\"] : tensor<1xf32>", "tensor: operand 0 is an index (i32), not f32"},
+      {"%30 = tensor %4 [name = \"y\"] : tensor<1xf32>", "tensor: operand 0 is an index (i32), not f32; cast first"},
       {"%30 = tensor %0 [name = \"y\"] : tensor<2xf32>", "tensor: has one extent per axis, 1 to 5 axes"},
       {"%30 = tensor %0 [name = \"y\"] : tensor<1xf4e2m1>",
        "tensor: f4e2m1 has no whole bytes: keep it in u8, and bitcast"},
@@ -119,7 +121,7 @@ TEST(Verify, DeclarationsOutsideTasks) {
        "ring: f4e2m1 has no whole bytes: keep it in u8, and bitcast"},
       {"%30 = select_axis %1, %3 [axis = 1] : tensor<1xbf16>",
        "select_axis: axis 1 cannot be dropped (axes 0 to rank − 2 can)"},
-      {"%30 = window %1, %3, %3 [axis = 2] : tensor<2xbf16>", "window: axis 2 is out of range"},
+      {"%30 = window %1, %3, %3 [axis = 2] : tensor<2xbf16>", "window: axis 2 of tensor<2xbf16> is out of range"},
       {"%30 = schedule %0 [kind = \"random\"] : schedule<0> {\n (%31: i32)\n yield %31\n }",
        "schedule: kind is static, dynamic or grid"},
   };
@@ -150,7 +152,7 @@ TEST(Verify, LoweredIndicesThatAreConstants) {
       {"expect %6, %7 [bytes = 16]", "expect: slot 2 is outside the 2 that there are"},
       {"buffer.store %4, %7, %22", "buffer.store: slot 2 is outside the 2 that there are"},
       {"buffer.put %5, %7, %0, %2", "buffer.put: slot 2 is outside the 2 that there are"},
-      {"buffer.put %5, %0, %0, %0", "buffer.put: the element is f32"},
+      {"buffer.put %5, %0, %0, %0", "buffer.put: the element is f32, not i32; cast first"},
       {"%31 = tile.load %3, %0, %0, %2 [box = <64, 64>, ragged = 0] : tile<64x64xf32>", "tile.load: the bound is i32"},
       {"buffer.put %5, %0, %1, %2", "buffer.put: element 64 is outside the 64 that there are"},
       {"%31 = buffer.get %5, %0, %1 : f32", "buffer.get: element 64 is outside the 64 that there are"},
@@ -186,12 +188,14 @@ TEST(Verify, LoweredNumbersThatOverflow) {
       {"%10 = buffer [swizzle = 64, offset = 256] : buffer<1, 64xf32>",
        "buffer: offset is a multiple of 512, at least 0"},
       {"%10 = buffer [swizzle = 0, offset = 0] : buffer<1, 1048576x1048576x1048576x1048576xf32>",
-       "buffer: has slots and a shape"},
+       "buffer: has at least 1 slot, of rank 1 to 5, each extent 1 to 2^20, at most 2^24 elements, unlike "
+       "buffer<1, 1048576x1048576x1048576x1048576xf32>"},
       {"%10 = barrier [count = 1, name = \"c\", offset = 4] : barrier<1>",
        "barrier: offset is a multiple of 8, at least 0"},
       {"%10 = barrier [count = 1, name = \"c\", offset = 2147483640] : barrier<2>",
        "barrier: ends beyond 2^31 bytes of shared memory"},
-      {"%10 = barrier [count = 1, name = \"c\", offset = 0] : barrier<2000000000>", "barrier: has 1 to 4096 slots"},
+      {"%10 = barrier [count = 1, name = \"c\", offset = 0] : barrier<2000000000>",
+       "barrier: has 1 to 4096 slots, not 2000000000"},
   };
   for (const auto& [ops, message] : outside) EXPECT_EQ(only_fault(lowered_text(ops, "")), message) << ops;
   // 3 · this is 1 modulo 2^64.
@@ -227,7 +231,7 @@ TEST(Verify, LongChainsOfViews) {
 
 TEST(Verify, KernelsAsAWhole) {
   EXPECT_EQ(only_fault("tlx 1 portable\nkernel \"k\" {\n  %0 = sms : i32\n  grid %0\n}\n"),
-            "kernel 'k': the kernel has no task");
+            "kernel 'k': the kernel has no task: use task()");
   EXPECT_EQ(only_fault("tlx 1 portable\nkernel \"k\" {\n task [name = \"t\", warps = 1, replicas = 1] {\n }\n}\n"),
             "kernel 'k': the kernel has no grid: use persistent(), dynamic(), tiles() or grid()");
 }

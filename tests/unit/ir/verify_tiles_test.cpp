@@ -59,7 +59,7 @@ TEST(VerifyTiles, Shapes) {
       {"%30 = slice %10 [offsets = <1, -1>] : tile<3x4xf32>",
        "slice: tile<3x4xf32> at -1 along axis 1 is outside tile<4x6xf32>"},
       {"%30 = concat %10, %15 [axis = 1] : tile<4x8xf32>", "no fault"},
-      {"%30 = concat %10, %15 [axis = 2] : tile<4x8xf32>", "concat: axis is out of range"},
+      {"%30 = concat %10, %15 [axis = 2] : tile<4x8xf32>", "concat: axis 2 of tile<4x8xf32> is out of range"},
       {"%30 = concat %10, %15 [axis = 1] : tile<4x9xf32>", "concat: the extents along the axis add up to 8, not 9"},
       {"%30 = concat %10, %15 [axis = 0] : tile<8x6xf32>",
        "concat: the other axes are alike: tile<4x2xf32> and tile<8x6xf32>"},
@@ -72,6 +72,7 @@ TEST(VerifyTiles, Shapes) {
       {"%30, %31 = split %10 : tile<4xf32>, tile<4xf32>",
        "split: divides a tile whose last axis has extent 2, not tile<4x6xf32>"},
       {"%30 = split %15 : tile<4xf32>", "split: has 2 results, not 1"},
+      {"%30 = broadcast %14 [axis = 2] : tile<4x6xf32>", "broadcast: axis 2 of tile<4x6xf32> is out of range"},
       {"%30 = broadcast %14 [axis = 0] : tile<4x6xf32>",
        "broadcast: the other axes stay: tile<8xf32> and tile<4x6xf32>"},
   });
