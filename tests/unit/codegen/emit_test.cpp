@@ -252,8 +252,11 @@ TEST(EmitTest, RefusalsNameTheLine) {
   EXPECT_EQ(to_string(reduce.location), "user.cpp:21");
   EXPECT_THAT(reduce.message, HasSubstr("reduce"));
   const Error registers =
-      error_of(lowered("task [name = \"t\", warps = 4, replicas = 1, registers = 50] @\"user.cpp\" 4 { }\n"));
+      error_of(lowered("task [name = \"t\", warps = 4, replicas = 2, registers = 256] @\"user.cpp\" 4 { }\n", 256));
   EXPECT_EQ(registers.code, ErrorCode::out_of_resources);
+  EXPECT_EQ(registers.message,
+            "the tasks ask for 65536 registers together; a program of 256 threads has 63488: lower registers()");
+  EXPECT_EQ(to_string(registers.location), "user.cpp:4");
   Module portable;
   EXPECT_EQ(error_of(portable).kind, ErrorKind::internal);
 }

@@ -1,6 +1,6 @@
 // tests/unit/ir/verify_by_hand_test.cpp — rules of buffers, views, barriers, copies and wide rings, with their
 // messages. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tests/unit/ir/faults.h"
+#include "tests/support/faults.h"
 #include "tlxjit/builder/kernel.h"
 
 namespace tlxjit {

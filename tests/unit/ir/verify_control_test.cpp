@@ -1,6 +1,6 @@
 // tests/unit/ir/verify_control_test.cpp — what declarations, control flow, schedules and tensors refuse, and where.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tests/unit/ir/faults.h"
+#include "tests/support/faults.h"
 
 namespace tlxjit {
 namespace {

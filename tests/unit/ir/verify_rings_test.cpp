@@ -1,6 +1,6 @@
 // tests/unit/ir/verify_rings_test.cpp — what slots of rings, accumulators, dots and reductions refuse, and where.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tests/unit/ir/faults.h"
+#include "tests/support/faults.h"
 
 namespace tlxjit {
 namespace {

@@ -1,6 +1,6 @@
 // tests/unit/ir/verify_test.cpp — each fault has its message, with the line of the op.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tests/unit/ir/faults.h"
+#include "tests/support/faults.h"
 
 namespace tlxjit {
 namespace {

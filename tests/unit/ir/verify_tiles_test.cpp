@@ -1,6 +1,6 @@
 // tests/unit/ir/verify_tiles_test.cpp — what ops on tiles, accesses to tensors, prints and inline text refuse.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tests/unit/ir/faults.h"
+#include "tests/support/faults.h"
 
 namespace tlxjit {
 namespace {

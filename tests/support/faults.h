@@ -1,4 +1,4 @@
-// tests/unit/ir/faults.h — what the verifier says of modules in text.
+// tests/support/faults.h — what the verifier says of modules in text.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
