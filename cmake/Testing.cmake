@@ -19,6 +19,10 @@ function(tlxjit_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE tlxjit_internal ${arg_LIBS} GTest::gmock GTest::gtest_main)
+  if("gpu" IN_LIST arg_LABELS AND TLXJIT_SANITIZE)  # which sees nothing of a device
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
+  endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX ${name}. TEST_LIST ${name}_cases
                        PROPERTIES TIMEOUT ${arg_TIMEOUT})
   set(environment ${TLXJIT_TEST_ENVIRONMENT})

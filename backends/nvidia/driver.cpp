@@ -11,10 +11,6 @@ namespace {
 
 constexpr int oldest_driver = 12000;  // cuLibraryLoadData, cuLaunchKernelEx with clusters, tensor maps
 
-Error missing(std::string message, std::string log = {}) {
-  return {ErrorKind::environment, Stage::load, ErrorCode::library_missing, std::move(message), {}, std::move(log), {}};
-}
-
 // A stub has the symbols of a driver and none of its function; once it is in the process, the
 // loader hands it to everyone who asks for libcuda.so.1 later.
 bool is_substitute(const std::string& path) {

@@ -83,6 +83,10 @@ Library open_library(const std::string& name, std::string& why) {
   return library;
 }
 
+Error missing(std::string message, std::string log) {
+  return {ErrorKind::environment, Stage::load, ErrorCode::library_missing, std::move(message), {}, std::move(log), {}};
+}
+
 std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? std::string{} : path.substr(0, slash);

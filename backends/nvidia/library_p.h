@@ -25,6 +25,9 @@ struct Library {
 /// is used before a new one. On failure the handle is null and `why` has the loader's words.
 Library open_library(const std::string& name, std::string& why);
 
+/// The Error of a library that is missing or too old.
+Error missing(std::string message, std::string log = {});
+
 /// The folder part of `path`, without the trailing slash; "" if it has none.
 std::string folder_of(const std::string& path);
 

@@ -24,10 +24,6 @@ enum : int {
 
 constexpr const char* file_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
 
-Error missing(std::string message, std::string log) {
-  return {ErrorKind::environment, Stage::load, ErrorCode::library_missing, std::move(message), {}, std::move(log), {}};
-}
-
 bool is_folder(const std::string& path) {
   struct stat info;
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);

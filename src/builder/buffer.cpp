@@ -7,16 +7,6 @@
 
 TLXJIT_NAMESPACE_BEGIN
 
-namespace {
-
-Attrs with_axis(int axis) {
-  Attrs attrs;
-  attrs.set("axis", int64_t{axis});
-  return attrs;
-}
-
-}  // namespace
-
 void emit_copy(OpCode code, const View& slot, Value tensor, std::vector<Value> operands,
                std::initializer_list<Operand> offsets, Attrs attrs, const Location& at) {
   BuilderState& s = *ViewAccess::state(slot);

@@ -10,12 +10,6 @@ TLXJIT_NAMESPACE_BEGIN
 
 namespace {
 
-Attrs with_axis(int axis) {
-  Attrs attrs;
-  attrs.set("axis", int64_t{axis});
-  return attrs;
-}
-
 /// `first` and the operands, or a list with a poison value, which emit() drops silently.
 std::vector<Value> prepend(std::initializer_list<Value> first, const std::vector<Value>& rest) {
   std::vector<Value> all(first);

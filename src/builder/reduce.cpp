@@ -96,8 +96,6 @@ JoinMany many(const Join& join) {
       [&join](const std::vector<Tile>& a, const std::vector<Tile>& b) { return std::vector<Tile>{join(a[0], b[0])}; };
 }
 
-Tile first(std::vector<Tile> tiles) { return tiles.empty() ? Tile() : std::move(tiles[0]); }
-
 Attrs scan_attrs(const char* kind, int axis, ScanOptions options) {
   Attrs attrs = with_axis(kind, axis);
   if (kind) attrs.set("exclusive", int64_t{options.exclusive});

@@ -31,8 +31,6 @@ std::vector<Tile> rearrange(OpCode code, std::initializer_list<Operand> xs, Attr
   return tiles;
 }
 
-Tile first(std::vector<Tile> tiles) { return tiles.empty() ? Tile() : std::move(tiles[0]); }
-
 Attrs with(const char* name, Attr value) {
   Attrs attrs;
   attrs.set(name, std::move(value));

@@ -105,6 +105,15 @@ struct Access {
   static int8_t expand_axis(const Tile& t) { return t.expand_axis_; }
 };
 
+inline Attrs with_axis(int axis) {
+  Attrs attrs;
+  attrs.set("axis", int64_t{axis});
+  return attrs;
+}
+
+/// The first tile, or none where an op gave nothing.
+inline Tile first(std::vector<Tile> tiles) { return tiles.empty() ? Tile() : std::move(tiles[0]); }
+
 template <class Fn>
 void BuilderState::inside(Block& block, Fn&& fn) {
   // A throw from the user's function leaves the stack as it was.

@@ -9,8 +9,6 @@
 namespace numbers_test {
 namespace {
 
-constexpr Elem integers[] = {Elem::i8, Elem::i16, Elem::i32, Elem::i64, Elem::u8, Elem::u16, Elem::u32, Elem::u64};
-
 using Wide = __int128;
 
 /// What an op gives on whole numbers a and b of `elem`; the result is cut to the type's bits.
@@ -20,6 +18,11 @@ uint64_t mask(Elem elem) { return bits(elem) == 64 ? ~uint64_t{0} : (uint64_t{1}
 
 Wide whole(Elem elem, uint64_t code) {
   return is_signed_int(elem) ? static_cast<Wide>(integer_of(elem, code)) : static_cast<Wide>(code);
+}
+
+/// a · b, of u64 with 128 bits, none of them a sign.
+unsigned __int128 product(Wide a, Wide b) {
+  return static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b);
 }
 
 Wide floor_of(Wide a, Wide b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
@@ -36,7 +39,7 @@ struct Case {
 const Case cases[] = {
     {"add", BINARY(x[0] + x[1]), [](Wide a, Wide b, Elem) { return a + b; }},
     {"sub", BINARY(x[0] - x[1]), [](Wide a, Wide b, Elem) { return a - b; }},
-    {"mul", BINARY(x[0] * x[1]), [](Wide a, Wide b, Elem) { return a * b; }},
+    {"mul", BINARY(x[0] * x[1]), [](Wide a, Wide b, Elem) { return static_cast<Wide>(product(a, b)); }},
     {"div", BINARY(x[0] / x[1]), [](Wide a, Wide b, Elem) { return b == 0 ? Wide{-1} : a / b; }},
     {"mod", BINARY(x[0] % x[1]), [](Wide a, Wide b, Elem) { return b == 0 ? a : a % b; }},
     {"floor_div", BINARY(floor_div(x[0], x[1])),
@@ -45,10 +48,7 @@ const Case cases[] = {
      [](Wide a, Wide b, Elem) { return b == 0 ? a : a - b * floor_of(a, b); }},
     {"mulhi", BINARY(mulhi(x[0], x[1])),
      [](Wide a, Wide b, Elem e) {
-       // a · b of u64 can have 128 bits.
-       return is_signed_int(e)
-                  ? a * b >> bits(e)
-                  : static_cast<Wide>(static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b) >> bits(e));
+       return is_signed_int(e) ? a * b >> bits(e) : static_cast<Wide>(product(a, b) >> bits(e));
      }},
     {"min", BINARY(min(x[0], x[1])), [](Wide a, Wide b, Elem) { return a < b ? a : b; }},
     {"max", BINARY(max(x[0], x[1])), [](Wide a, Wide b, Elem) { return a > b ? a : b; }},

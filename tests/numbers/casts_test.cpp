@@ -9,7 +9,6 @@ namespace numbers_test {
 namespace {
 
 constexpr Elem floats[] = {Elem::f16, Elem::bf16, Elem::f32, Elem::f64, Elem::f8e4m3, Elem::f8e5m2, Elem::f4e2m1};
-constexpr Elem integers[] = {Elem::i8, Elem::i16, Elem::i32, Elem::i64, Elem::u8, Elem::u16, Elem::u32, Elem::u64};
 
 Expression caster(Elem to, CastOptions options = {}) {
   return [=](const std::vector<Tile>& x) { return cast(x[0], to, options); };

@@ -17,6 +17,9 @@ using namespace tlxjit;
 /// With the CPU plug-in of this build.
 Engine& engine();
 
+inline constexpr Elem integers[] = {Elem::i8, Elem::i16, Elem::i32, Elem::i64,
+                                    Elem::u8, Elem::u16, Elem::u32, Elem::u64};
+
 /// Elements as codes: their bits, in the low end.
 using Codes = std::vector<uint64_t>;
 using Expression = std::function<Tile(const std::vector<Tile>&)>;
