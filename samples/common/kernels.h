@@ -12,8 +12,11 @@ tlxjit::Kernel vector_add();
 /// y[i, :] = softmax(x[i, :]) for rows of `columns` numbers.
 tlxjit::Kernel softmax_rows(int columns);
 
-/// D[M,N] = A[M,K] · B[N,K]ᵀ in bf16, four times: in one task; with a producer and consumers that meet in a ring; the
-/// same with buffers and barriers by hand; persistent, with an activation in a task of its own.
+/// D[M,N] = A[M,K] · B[N,K]ᵀ in bf16, in tiles that are large enough for a GPU.
+tlxjit::Kernel gemm();
+
+/// The same four times more: in one task; with a producer and consumers that meet in a ring; with buffers and barriers
+/// by hand; persistent, with an activation in a task of its own.
 struct MatmulConfig {
   int bm = 64, bn = 64, bk = 64;  ///< rows, columns and depth of a tile
   int stages = 3;

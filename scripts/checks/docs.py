@@ -1,7 +1,7 @@
 # scripts/checks/docs.py — code shown in the documentation stands, line for line, in a file that is compiled and run.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# A C++ block of the guide follows a line `<!-- from: path -->`; each of its lines, comments and indentation aside, must
+# A C++ block of the guide or the README follows a line `<!-- from: path -->`; each of its lines, comments and indentation aside, must
 # stand in that file, in this order. A line `…` in a block leaves lines out.
 import re
 import sys
@@ -9,7 +9,7 @@ import sys
 import files
 
 BLOCK = re.compile(r"(?:<!-- from: (?P<path>\S+) -->\n)?```cpp\n(?P<code>.*?)```", re.S)
-GUIDE = ("docs/guide/",)
+SHOWN = ("docs/guide/", "README.md")
 
 
 def bare(line):
@@ -19,7 +19,7 @@ def bare(line):
 def faults():
     for path in files.tracked():
         name = str(path)
-        if path.suffix != ".md" or not name.startswith(GUIDE):
+        if path.suffix != ".md" or not name.startswith(SHOWN):
             continue
         text = files.text_of(path)
         for block in BLOCK.finditer(text):

@@ -45,6 +45,7 @@ TEST(SampleText, EveryKernelRoundTrips) {
   check(samples::matmul_ring({}), true);
   check(samples::matmul_barriers({}), true);
   check(samples::matmul_persistent({}), true);
+  check(samples::gemm(), true);
   check(samples::flash_attention(64), true);
 }
 
