@@ -1,7 +1,5 @@
 // tests/kernels/attention_options_test.cpp — attention with options, lengths and layouts drawn at random.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <chrono>
-
 #include "tests/kernels/attention_fixture.h"
 
 namespace kernels_test {
@@ -69,25 +67,19 @@ class AttentionOptionsTest : public AttentionTest {
       }
     }
   }
-  void draws(uint64_t first_seed, int count) {
-    for (int i = 0; i < count && !HasFatalFailure() && !HasNonfatalFailure(); ++i) {
-      const uint64_t seed = first_seed + static_cast<uint64_t>(i);
-      SCOPED_TRACE("seed " + std::to_string(seed));
-      Random r(seed);
-      one(r);
-    }
-  }
 };
 
-TEST_P(AttentionOptionsTest, SeedsThatStay) { draws(1, 24); }
+TEST_P(AttentionOptionsTest, Draws) {
+  cases(24, [&](Random& r) { one(r); });
+}
 
-TEST_P(AttentionOptionsTest, SeedsOfTheDay) {
-  const auto now = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
-  const char* given = std::getenv("TLXJIT_SEED");
-  const uint64_t seed =
-      given ? std::strtoull(given, nullptr, 10) : static_cast<uint64_t>(now.time_since_epoch().count()) * 1000;
-  std::cout << "repeat with TLXJIT_SEED=" << seed << "\n";
-  draws(seed, 12);
+/// More of the day's, each of another mixture of options.
+TEST_P(AttentionOptionsTest, DrawsOfToday) {
+  for (uint64_t i = 1; i <= 12 && !HasFailure(); ++i) {
+    SCOPED_TRACE("draw " + std::to_string(i));
+    Random r(seed_of_today() * 1000 + i);
+    one(r);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(On, AttentionOptionsTest, places, place_name);

@@ -69,10 +69,9 @@ class ByHand : public KernelTest {
   void check_gemm(const Kernel& kernel, std::initializer_list<std::array<int64_t, 3>> sizes) {
     auto exe = compile(kernel);
     TLXJIT_MUST(exe);
-    Random random(base_seed());
+    Random random(seed_of_today());
     for (const auto& [m, n, k] : sizes) {
-      SCOPED_TRACE("TLXJIT_SEED=" + std::to_string(base_seed()) + ", M " + std::to_string(m) + ", N " +
-                   std::to_string(n) + ", K " + std::to_string(k));
+      SCOPED_TRACE("M " + std::to_string(m) + ", N " + std::to_string(n) + ", K " + std::to_string(k));
       TestTensor<bf16> a({m, k}, random), b({n, k}, random), d({m, n}, random);
       for (int64_t x = 0; x < k; ++x) {
         for (int64_t i = 0; i < m; ++i) a(i, x) = bf16(random.real());
@@ -165,7 +164,7 @@ class Views : public KernelTest {
       full[0].wait(0);
       body(k, t, buf[1], [&](Tile x) { out.store({0, 0}, x); });
     });
-    Random random(base_seed());
+    Random random(seed_of_today());
     TestTensor<int32_t> x({32, 48}, random), y({rows, columns}, random);
     Filled result;
     for (int64_t i = 0; i < 32; ++i)

@@ -50,7 +50,7 @@ class ControlFlow : public KernelTest {
     auto exe = compile(f.k);
     TLXJIT_MUST(exe);
 
-    Random random(base_seed());
+    Random random(seed_of_today());
     std::vector<Matrix> in(static_cast<size_t>(n), Matrix(4096)), y_out, z_out;
     TestTensor<bf16> a({n * 64, 64}, random);
     for (int64_t m = 0; m < n; ++m)

@@ -12,8 +12,7 @@ class Copies : public KernelTest {
   /// every type holds every result exactly.
   template <class T>
   void reduce(Reduce how, const std::function<int64_t(int64_t, int64_t)>& combine, int64_t low, int64_t high) {
-    SCOPED_TRACE(std::string(to_string(elem_of<T>)) + ", reduction " + std::to_string(static_cast<int>(how)) +
-                 ", TLXJIT_SEED=" + std::to_string(base_seed()));
+    SCOPED_TRACE(std::string(to_string(elem_of<T>)) + ", reduction " + std::to_string(static_cast<int>(how)));
     constexpr int64_t rows = 8, columns = 40, programs = 12;
     Kernel k{"reduce"};
     auto [r, c, p] = k.dims("R", "C", "P");
@@ -32,7 +31,7 @@ class Copies : public KernelTest {
     });
     auto exe = compile(k);
     TLXJIT_MUST(exe);
-    Random random(base_seed());
+    Random random(seed_of_today());
     TestTensor<T> x({rows * programs, columns}, random), y({rows, columns}, random);
     std::vector<int64_t> wanted;
     for (int64_t i = 0; i < rows * programs; ++i)
@@ -110,7 +109,7 @@ TEST_P(Copies, ByLanesAndOfOneAxis) {
   });
   auto exe = compile(k);
   TLXJIT_MUST(exe);
-  Random random(base_seed());
+  Random random(seed_of_today());
   const int64_t total = 300, at = 11, rows = 5;
   TestTensor<int32_t> x({total}, random), y({rows, 60}, random);
   for (int64_t i = 0; i < total; ++i) x(i) = static_cast<int32_t>(random.integer(1, 1000000));
@@ -146,7 +145,7 @@ TEST_P(Copies, ThroughWindowsAndOuterAxes) {
   });
   auto exe = compile(k);
   TLXJIT_MUST(exe);
-  Random random(base_seed());
+  Random random(seed_of_today());
   for (const auto& [from, count] : {std::pair{3, 9}, {0, 16}, {20, 16}, {5, 0}}) {
     TestTensor<int32_t> x({3, 30, 8}, random), y({30, 3, 8}, random);
     for (int64_t i = 0; i < 3; ++i)

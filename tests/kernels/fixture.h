@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/seeds.h"
 #include "tlxjit/tlxjit.h"
 
 namespace kernels_test {
@@ -60,15 +61,6 @@ class Random {
  private:
   std::mt19937_64 engine_;
 };
-
-/// Seeds differ from run to run; TLXJIT_SEED=n repeats a run.
-inline uint64_t base_seed() {
-  static const uint64_t seed = [] {
-    const char* given = std::getenv("TLXJIT_SEED");
-    return given ? std::strtoull(given, nullptr, 10) : std::random_device()() % 1000000;
-  }();
-  return seed;
-}
 
 /// A tensor whose rows have gaps and which lies between guards. All that is not set is NaN.
 template <class T>
@@ -164,14 +156,13 @@ class KernelTest : public ::testing::TestWithParam<Where> {
     options.as = GetParam().as;
     return engine().compile(kernel, device(), options);
   }
+  /// Calls `one(random)` for each of seeds(count).
   template <class Case>
   void cases(int count, Case&& one) {
-    for (int i = 0; i < count && !HasFatalFailure() && !HasNonfatalFailure(); ++i) {
-      const uint64_t seed = base_seed() + static_cast<uint64_t>(i);
-      SCOPED_TRACE("repeat with TLXJIT_SEED=" + std::to_string(base_seed()) + ", case " + std::to_string(i));
+    for_seeds(count, [&](uint64_t seed) {
       Random random(seed);
       one(random);
-    }
+    });
   }
 
  private:

@@ -47,7 +47,7 @@ class Gemm : public KernelTest {
 TEST_P(Gemm, EdgesBf16) {
   auto exe = compile(gemm(gemm_config(GetParam().target())));
   TLXJIT_MUST(exe);
-  Random random(base_seed());
+  Random random(seed_of_today());
   const int64_t sizes[][3] = {{1, 1, 1},   {128, 256, 64}, {129, 257, 65}, {64, 128, 128}, {5, 300, 0},   {0, 40, 40},
                               {40, 0, 40}, {0, 0, 0},      {1, 8, 1000},   {300, 1, 24},   {257, 40, 512}};
   for (const auto& [m, n, k] : sizes) check<bf16>(*exe, m, n, k, random);
@@ -57,14 +57,14 @@ TEST_P(Gemm, EdgesBf16) {
 TEST_P(Gemm, BL_007_AnExtentOfZero) {
   auto exe = compile(gemm(gemm_config(GetParam().target())));
   TLXJIT_MUST(exe);
-  Random random(base_seed());
+  Random random(seed_of_today());
   for (const auto& [m, n, k] : {std::array{0, 64, 32}, {64, 0, 32}, {64, 64, 0}}) check<bf16>(*exe, m, n, k, random);
 }
 
 TEST_P(Gemm, BL_012_AnEmptyGridColdAndWarm) {
   auto exe = compile(gemm(gemm_config(GetParam().target())));
   TLXJIT_MUST(exe);
-  Random random(base_seed());
+  Random random(seed_of_today());
   for (int call = 0; call < 3; ++call) check<bf16>(*exe, 0, 8, 8, random);
   check<bf16>(*exe, 8, 8, 8, random);
   check<bf16>(*exe, 8, 0, 8, random);
@@ -73,14 +73,14 @@ TEST_P(Gemm, BL_012_AnEmptyGridColdAndWarm) {
 TEST_P(Gemm, BL_026_RaggedRowsLeaveWhatFollowsAlone) {
   auto exe = compile(gemm(gemm_config(GetParam().target())));
   TLXJIT_MUST(exe);
-  Random random(base_seed());
+  Random random(seed_of_today());
   for (int call = 0; call < 3; ++call) check<bf16>(*exe, 513, 1000, 256, random);
 }
 
 TEST_P(Gemm, BL_070_FewColumnsOrOneRow) {
   auto exe = compile(gemm(gemm_config(GetParam().target())));
   TLXJIT_MUST(exe);
-  Random random(base_seed());
+  Random random(seed_of_today());
   for (const auto& [m, n, k] : {std::array{16, 1, 128}, {16, 17, 128}, {1, 16, 128}, {1, 1, 128}})
     check<bf16>(*exe, m, n, k, random);
 }
@@ -88,7 +88,7 @@ TEST_P(Gemm, BL_070_FewColumnsOrOneRow) {
 TEST_P(Gemm, BL_224_AThreadThatTheLibraryHasNotSeen) {
   auto exe = compile(gemm(gemm_config(GetParam().target())));
   TLXJIT_MUST(exe);
-  Random random(base_seed());
+  Random random(seed_of_today());
   check<bf16>(*exe, 40, 40, 40, random);
   std::thread([&] { check<bf16>(*exe, 48, 40, 40, random); }).join();
 }

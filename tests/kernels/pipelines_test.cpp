@@ -54,9 +54,8 @@ class Pipelines : public KernelTest {
   /// a, b [M or N, K] and d [M, N] of random numbers; `skipped(step of 64)` says which slices of K are left out.
   void check(const Executable& exe, int64_t m, int64_t n, int64_t k, std::vector<Argument> rest = {},
              const std::function<bool(int64_t)>& skipped = {}) {
-    SCOPED_TRACE("TLXJIT_SEED=" + std::to_string(base_seed()) + ", M " + std::to_string(m) + ", N " +
-                 std::to_string(n) + ", K " + std::to_string(k));
-    Random random(base_seed());
+    SCOPED_TRACE("M " + std::to_string(m) + ", N " + std::to_string(n) + ", K " + std::to_string(k));
+    Random random(seed_of_today());
     TestTensor<bf16> x({m, k}, random), y({n, k}, random), d({m, n}, random);
     for (int64_t l = 0; l < k; ++l) {
       for (int64_t i = 0; i < m; ++i) x(i, l) = bf16(random.real());
@@ -168,7 +167,7 @@ TEST_P(Pipelines, BL_141_EveryThirdTileIsEmpty) {
   auto exe = compile(k);
   TLXJIT_MUST(exe);
   // The third of the rows that is empty is compared with a product of nothing.
-  Random random(base_seed());
+  Random random(seed_of_today());
   const int64_t m = 6 * b, n = 72, kk = 3 * b;
   TestTensor<bf16> x({m, kk}, random), y({n, kk}, random), d({m, n}, random);
   for (int64_t l = 0; l < kk; ++l) {

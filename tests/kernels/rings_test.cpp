@@ -27,11 +27,10 @@ class Rings : public KernelTest {
   /// Runs the kernel and asks `wanted` for each element of the result.
   void check(const Kernel& kernel, int64_t rows, int64_t columns,
              const std::function<int32_t(TestTensor<int32_t>&, int64_t, int64_t)>& wanted) {
-    SCOPED_TRACE(kernel.name() + ", " + std::to_string(rows) + " x " + std::to_string(columns) +
-                 ", TLXJIT_SEED=" + std::to_string(base_seed()));
+    SCOPED_TRACE(kernel.name() + ", " + std::to_string(rows) + " x " + std::to_string(columns));
     auto exe = compile(kernel);
     TLXJIT_MUST(exe);
-    Random random(base_seed());
+    Random random(seed_of_today());
     TestTensor<int32_t> x({rows, columns}, random), y({rows, columns}, random);
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < columns; ++j) x(i, j) = static_cast<int32_t>(random.integer(-1000000, 1000000));

@@ -4,9 +4,7 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <ctime>
 
 #include "tests/reference/small_float.h"
 
@@ -161,11 +159,6 @@ Codes apply(const std::vector<Elem>& in, Elem out, const Expression& fn, const s
                     << " in a tile";
   }
   return as_scalars;
-}
-
-std::vector<uint64_t> seeds() {
-  if (const char* given = std::getenv("TLXJIT_SEED")) return {std::strtoull(given, nullptr, 10)};
-  return {1, 2, static_cast<uint64_t>(std::time(nullptr)) / 86400};
 }
 
 double value_of(Elem elem, uint64_t code) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/seeds.h"
 #include "tlxjit/tlxjit.h"
 
 namespace numbers_test {
@@ -36,10 +37,9 @@ Draw draw(const std::vector<Elem>& in, Elem out, const Expression& fn, uint64_t 
 /// `fn` of the elements given, computed as scalars and in tiles, which must agree. All lists are of one length.
 Codes apply(const std::vector<Elem>& in, Elem out, const Expression& fn, const std::vector<Codes>& values);
 
-/// Fixed seeds and one from the date, or TLXJIT_SEED; each is in the trace of what fails.
-std::vector<uint64_t> seeds();
-#define FOR_SEEDS(seed)               \
-  for (const uint64_t seed : seeds()) \
+/// Each of seeds(2), in the trace of what fails.
+#define FOR_SEEDS(seed)                \
+  for (const uint64_t seed : seeds(2)) \
     if (::testing::ScopedTrace trace(__FILE__, __LINE__, "TLXJIT_SEED=" + std::to_string(seed)); true)
 
 /// The value of a code; exact.

@@ -5,14 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "tests/reference/axis.h"
+#include "tests/support/seeds.h"
 #include "tlxjit/tlxjit.h"
 
 namespace tiles_test {
@@ -66,22 +65,13 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-/// Runs `one` with `count` fixed seeds and one of today, or with TLXJIT_SEED alone.
+/// Calls `one(random)` for each of seeds(count).
 template <class One>
 void draws(int count, One&& one) {
-  std::vector<uint64_t> seeds;
-  if (const char* given = std::getenv("TLXJIT_SEED")) {
-    seeds.push_back(std::strtoull(given, nullptr, 10));
-  } else {
-    for (int i = 1; i <= count; ++i) seeds.push_back(static_cast<uint64_t>(i));
-    seeds.push_back(static_cast<uint64_t>(std::time(nullptr) / 86400));
-  }
-  for (uint64_t seed : seeds) {
-    SCOPED_TRACE("repeat with TLXJIT_SEED=" + std::to_string(seed));
+  for_seeds(count, [&](uint64_t seed) {
     Random random(seed);
     one(random);
-    if (::testing::Test::HasFailure()) return;
-  }
+  });
 }
 
 inline Shape shape_of(const Extents& extents) {

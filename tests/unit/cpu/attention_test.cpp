@@ -9,7 +9,7 @@ namespace {
 constexpr int width = 128;
 
 void check(Kernel& kernel, Random& random, int heads, int length, int grid) {
-  SCOPED_TRACE(std::to_string(heads) + " heads of " + std::to_string(length) + ", " + random.seed());
+  SCOPED_TRACE(std::to_string(heads) + " heads of " + std::to_string(length));
   Tensor<bf16> q({heads, length, width}), k = q, v = q, o = q;
   Tensor<float> lse({heads, length});
   for (auto* t : {&q, &k, &v}) t->fill(random);

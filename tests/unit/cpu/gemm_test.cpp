@@ -27,7 +27,7 @@ void check(Kernel& kernel, Random& random, int m, int n, int k, int grid, int th
       }
       const double got = float(d.data[size_t(i) * n + j]);
       ASSERT_LE(std::abs(got - sum), reference::tolerance(sum, size, k, reference::roundoff_bf16))
-          << "at " << i << ", " << j << " " << random.seed();
+          << "at " << i << ", " << j;
     }
 }
 

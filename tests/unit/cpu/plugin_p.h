@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "src/runtime/cpu_plugin_p.h"
+#include "tests/support/seeds.h"
 
 namespace cpu_test {
 
@@ -32,21 +33,14 @@ inline const tlxjit_cpu_backend& backend() {
   return *table;
 }
 
-/// Random numbers whose seed is printed when a test fails.
+/// Random numbers of today.
 class Random {
  public:
-  Random()
-      : seed_(std::getenv("TLXJIT_SEED") ? std::stoul(std::getenv("TLXJIT_SEED")) : std::random_device()()),
-        engine_(seed_) {
-    ::testing::Test::RecordProperty("seed", std::to_string(seed_));
-  }
-  std::string seed() const { return "TLXJIT_SEED=" + std::to_string(seed_); }
   float real(float low = -1, float high = 1) { return std::uniform_real_distribution<float>(low, high)(engine_); }
   int integer(int low, int high) { return std::uniform_int_distribution<int>(low, high)(engine_); }
 
  private:
-  unsigned long seed_;
-  std::mt19937_64 engine_;
+  std::mt19937_64 engine_{tlxjit::seed_of_today()};
 };
 
 struct bf16 {
