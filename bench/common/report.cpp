@@ -45,11 +45,12 @@ double Row::ratio() const {
 std::string Report::json() const {
   std::string text = fmt::format(
       "{{\n  \"device\": {},\n  \"driver\": {},\n  \"compiler\": {},\n  \"commit\": {},\n  \"tree\": {},\n"
-      "  \"dirty\": {},\n  \"rows\": [",
+      "  \"dirty\": {},\n{}  \"rows\": [",
       json_text(device), json_text(driver), json_text(compiler),
       json_text(provenance("TLXJIT_COMMIT", TLXJIT_BENCH_COMMIT)),
       json_text(provenance("TLXJIT_TREE", TLXJIT_BENCH_TREE)),
-      provenance("TLXJIT_DIRTY", TLXJIT_BENCH_DIRTY ? "true" : "false") == "false" ? "false" : "true");
+      provenance("TLXJIT_DIRTY", TLXJIT_BENCH_DIRTY ? "true" : "false") == "false" ? "false" : "true",
+      data.empty() ? "" : fmt::format("  \"data\": {},\n", json_text(data)));
   const char* separator = "\n";
   for (const Row& row : rows) {
     text += fmt::format(

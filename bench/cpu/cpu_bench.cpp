@@ -53,15 +53,15 @@ std::string cpu_name() {
 }
 
 int run(const Options& common, CpuOptions& options) {
-  std::string lengths;
-  for (int64_t n : options.lengths) lengths += fmt::format(" {}", n);
-  fmt::print("lengths:{}\n", lengths);
+  const std::string data = fmt::format("sequences of {} ({})", fmt::join(options.lengths, " "), options.lengths_from);
+  fmt::print("{}\n", data);
   std::vector<Pair> pairs;
   if (!add_speed(pairs, options, common) || !add_latency(pairs, options, common)) return 1;
   if (!measure(pairs, common)) return 1;
   Report report;
   report.bench = "cpu";
   report.device = cpu_name();
+  report.data = data;
   for (const Pair& pair : pairs) report.rows.push_back(pair.row);
   if (!memory_rounds(options, common, report.rows)) return 1;
   if (!report.write(common)) return 1;
@@ -100,6 +100,7 @@ int main(int argc, char** argv) {
   const Options common = parse_options(
       static_cast<int>(rest.size()), rest.data(),
       "the CPU back end; also: --lengths FILE (CSV, lengths of sequences), --sequences N (8), --plugin FILE");
+  options.lengths_from = file.empty() ? "drawn, log-normal" : file.substr(file.rfind('/') + 1) + ", the first";
   options.lengths = file.empty() ? drawn_lengths(count) : read_lengths(file, count);
   if (options.lengths.empty()) {
     fmt::print(stderr, "no lengths in {}\n", file);

@@ -10,6 +10,7 @@ namespace tlxjit::bench {
 struct CpuOptions {
   std::string plugin;            ///< the CPU plug-in; empty: where the library looks
   std::vector<int64_t> lengths;  ///< of the sequences of jagged attention
+  std::string lengths_from;      ///< where they come from
 };
 
 /// An engine with `threads` threads.

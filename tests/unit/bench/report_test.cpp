@@ -8,6 +8,7 @@ namespace tlxjit::bench {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Report, RatioAboveOneIsBetterForUs) {
   EXPECT_DOUBLE_EQ((Row{"a", "TFLOPS", 800, 400, "p", ""}).ratio(), 2);
@@ -24,6 +25,9 @@ TEST(Report, JsonHasTheForm) {
   EXPECT_THAT(json, HasSubstr("{\"case\": \"bf16 TN 1x2x3\", \"unit\": \"TFLOPS\", \"ours\": 812.35, \"peer\": 800, "
                               "\"peer_name\": \"prototype\", \"ratio\": 1.0154, \"code\": \"00ff\"}"));
   for (const char* key : {"commit", "tree", "dirty"}) EXPECT_THAT(json, HasSubstr("\"" + std::string(key) + "\": "));
+  EXPECT_THAT(json, Not(HasSubstr("\"data\"")));
+  report.data = "sequences of 3 1";
+  EXPECT_THAT(report.json(), HasSubstr("\"data\": \"sequences of 3 1\",\n  \"rows\""));
 }
 
 TEST(Report, PathSaysWhatIsLeftOut) {
