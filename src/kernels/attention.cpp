@@ -18,8 +18,14 @@ constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 constexpr float log2_e = 1.44269504088896340736f;
 constexpr float ln_2 = 0.69314718055994530942f;
 
-/// tanh x = 1 − 2 / (e^2x + 1).
-Tile tanh(const Tile& x) { return 1.f - 2.f * rcp(exp2(x * (2 * log2_e)) + 1.f); }
+/// tanh x in ops that every target has code for: 1 − 2 / (e^2x + 1), and near 0, where that loses the digits that a
+/// large cap brings back, the polynomial of Cephes.
+Tile tanh(const Tile& x) {
+  const Tile z = x * x;
+  const Tile p = (((-5.70498872745e-3f * z + 2.06390887954e-2f) * z - 5.37397155531e-2f) * z + 1.33314422036e-1f) * z -
+                 3.33332819422e-1f;
+  return select(z < 0.390625f, p * z * x + x, 1.f - 2.f * rcp(exp2(x * (2 * log2_e)) + 1.f));
+}
 
 /// What is wrong with the configuration, or "".
 std::string fault_of(const AttentionConfig& c) {

@@ -14,9 +14,9 @@ class Band {
  public:
   explicit Band(const AttentionConfig& config);
 
-  /// Whether more blocks than the last may hold keys behind those that a row sees, and whether any may hold keys
-  /// before them.
-  bool crossed_above() const { return right_ && (!plain() || c_.bkv < c_.bq); }
+  /// Whether more blocks than the last may hold keys behind those that a row sees (no tile of rows whose own keys lie
+  /// in one block has two), and whether any may hold keys before them.
+  bool crossed_above() const { return right_ && (!plain() || c_.bkv % c_.bq != 0); }
   bool crossed_below() const { return left_.has_value(); }
   /// Whether the last block may reach past the last key that the tile sees.
   bool overhangs() const { return right_ && (!plain() || c_.bq % c_.bkv != 0); }

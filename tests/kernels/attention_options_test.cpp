@@ -37,7 +37,7 @@ class AttentionOptionsTest : public AttentionTest {
       batch.keys.push_back(o.self ? batch.queries.back() : again ? batch.keys[0] : length(r));
     }
     batch.key_heads = r.integer(o.group > 3 ? 1 : 0, 2);
-    batch.cap = r.among({0.5f, 2.f, 30.f});
+    batch.cap = r.among({0.5f, 2.f, 30.f, 1e6f});
     batch.before = r.integer(0, 3), batch.after = r.integer(0, 3);
     batch.fused = r.chance(0.3);
     for (bool& x : batch.heads_first) x = r.chance(0.3);
@@ -48,8 +48,8 @@ class AttentionOptionsTest : public AttentionTest {
     AttentionConfig c = config(o);
     // Other tiles on the CPU, so that diagonals cross them in every way.
     if (!GetParam().tensor_maps()) {
-      c.bq = r.among({16, 64, 128});
-      c.bkv = r.among({16, 48, 64, 128});
+      c.bq = r.among({16, 48, 64, 80, 128});
+      c.bkv = r.among({16, 32, 48, 64, 128});
       c.replicas = r.among({1, 1, 2});
       c.stages = r.among({1, 2, 3});
       c.heads_together = r.among({1, 3, 8});
@@ -79,6 +79,26 @@ TEST_P(AttentionOptionsTest, DrawsOfToday) {
     SCOPED_TRACE("draw " + std::to_string(i));
     Random r(seed_of_today() * 1000 + i);
     one(r);
+  }
+}
+
+/// Blocks of keys that begin and end inside a tile of rows, and tiles of rows that do inside a block.
+TEST_P(AttentionOptionsTest, DiagonalsThroughTilesOfEverySize) {
+  if (GetParam().tensor_maps()) return;  // which have their own sizes
+  Random r(seed_of_today());
+  for (const auto& [bq, bkv] :
+       {std::pair{48, 64}, {96, 128}, {80, 128}, {32, 48}, {64, 48}, {48, 48}, {16, 64}, {64, 16}}) {
+    SCOPED_TRACE("bq " + std::to_string(bq) + ", bkv " + std::to_string(bkv));
+    AttentionOptions o{.elem = Elem::bf16, .head = 64, .causal = true};
+    o.jagged = r.chance(0.5);
+    AttentionConfig c = config(o);
+    c.bq = bq, c.bkv = bkv, c.replicas = 1;
+    auto exe = compile(attention(c));
+    TLXJIT_MUST(exe);
+    Batch batch = draw(o, r);
+    batch.queries = batch.keys = {200};
+    batch.key_heads = 1;
+    run<bf16>(*exe, o, batch, r);
   }
 }
 

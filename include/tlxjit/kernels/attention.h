@@ -59,7 +59,8 @@ TLXJIT_API float attention_scale(const AttentionOptions& options);
 /// out 0 and lse −∞.
 ///
 /// Parameters in order, [] with the options' names: q [T, H, D], k [T, H / group, D], v [T, H / group, Dv],
-/// out [T, H, Dv], lse f32 [H, T], offsets [B + 1], scale and cap f32, finite and above 0. Offsets do not decrease,
+/// out [T, H, Dv], lse f32 [H, T], offsets [B + 1], scale and cap f32, finite and above 0, cap
+/// below 2^127. Offsets do not decrease,
 /// 0 ≤ offset ≤ T: sequence b is rows offsets[b] … offsets[b + 1] − 1, may be empty; other offsets give wrong
 /// numbers and no access outside. Without `self`: q and out have Tq rows, k and v Tk, and instead of offsets there are
 /// q_offsets and k_offsets. Dense: [B, S, H, D] and lse [B, H, S], S apart as Sq and Sk without `self`; no offsets.
