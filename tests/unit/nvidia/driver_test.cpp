@@ -45,6 +45,46 @@ TEST(Driver, OutOfMemoryIsOutOfResources) {
   EXPECT_EQ(fake_driver()->failure(cu_out_of_memory, "cuMemAlloc", Stage::run).code, ErrorCode::out_of_resources);
 }
 
+TEST(Driver, EachFailureHasItsWayOut) {
+  const std::pair<CuResult, const char*> cases[] = {
+      {cu_out_of_memory, "; free device memory or use smaller tensors"},
+      {cu_stub_library, "; a toolkit's stub was loaded in place of the driver: remove its folder from LD_LIBRARY_PATH"},
+      {cu_no_device, "; no NVIDIA device is visible (see nvidia-smi and CUDA_VISIBLE_DEVICES)"},
+      {cu_no_binary_for_gpu, "; the binary was compiled for another GPU or a newer driver"},
+      {cu_launch_out_of_resources, "; the kernel needs more registers or shared memory than an SM has"},
+      {cu_stream_capture_unsupported,
+       "; the call is not allowed while a stream is being captured: prepare the kernel before"},
+      {803, "; libcuda and the kernel driver do not match: reboot after a driver update, or remove cuda-compat"},
+      {719, "; a kernel went wrong on the device, and this process must open the device anew"},
+      {1, ""},
+  };
+  const auto driver = fake_driver();
+  for (const auto& [result, way_out] : cases)
+    EXPECT_EQ(driver->failure(result, "cuCall", Stage::run).message,
+              "cuCall failed with CUDA_ERROR_SOMETHING (" + std::to_string(result) + "): described" + way_out);
+  driver->cuGetErrorName = nullptr;
+  driver->cuGetErrorString = nullptr;
+  EXPECT_EQ(driver->failure(1, "cuCall", Stage::run).message, "cuCall failed with CUresult 1 (1): unknown error");
+}
+
+TEST(DeviceBuffer, SaysWhatWasWanted) {
+  auto driver = fake_driver();
+  driver->cuMemAlloc = [](CuDevicePtr*, size_t) { return cu_out_of_memory + 0; };
+  auto refused = DeviceBuffer::allocate(*Context::open(driver), 4096);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::out_of_resources);
+  EXPECT_THAT(refused.error().message, testing::EndsWith("use smaller tensors (4096 bytes wanted)"));
+
+  driver->cuMemAlloc = [](CuDevicePtr* address, size_t) { return *address = 0x10000, cu_success + 0; };
+  driver->cuMemFree = [](CuDevicePtr) { return cu_success + 0; };
+  auto buffer = DeviceBuffer::allocate(*Context::open(driver), 16);
+  ASSERT_TRUE(buffer);
+  std::byte bytes[8];
+  const auto outside = buffer->upload(bytes, 12);
+  ASSERT_FALSE(outside);
+  EXPECT_EQ(outside.error().message, "a copy of 8 bytes at 12 does not fit a buffer of 16 bytes");
+}
+
 TEST(Context, FactsAndTarget) {
   auto context = Context::open(fake_driver());
   ASSERT_TRUE(context) << to_string(context.error());

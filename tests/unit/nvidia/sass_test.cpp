@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/nvidia/sass_p.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -98,18 +99,65 @@ TEST(Sass, CountsVariantsByPrefix) {
   EXPECT_EQ(report.count("BAR"), 7);
 }
 
+std::string fault_of(const std::vector<char>& bytes, std::string_view kernel = {}) {
+  auto report = inspect_cubin(bytes, kernel);
+  return report ? "" : report.error().message;
+}
+
 TEST(Sass, RefusesWhatIsNoCubin) {
-  const auto refuses = [](std::vector<char> bytes) { return !inspect_cubin(bytes).ok(); };
-  EXPECT_TRUE(refuses({}));
-  EXPECT_TRUE(refuses(std::vector<char>(64, 'x')));
+  EXPECT_EQ(fault_of({}), "cannot read the cubin: not an ELF file");
+  EXPECT_EQ(fault_of(std::vector<char>(64, 'x')), "cannot read the cubin: not an ELF file");
   std::vector<char> header(64, 0);
   std::memcpy(header.data(), "\177ELF\2\1\1", 7);
-  EXPECT_TRUE(refuses(header));
+  EXPECT_EQ(fault_of(header), "cannot read the cubin: not a 64-bit CUDA ELF file");
   header[18] = char(190);  // EM_CUDA
-  header[49] = 90;         // e_flags: sm_90
-  header[60] = 4;          // four sections at offset 0x7f…, which is not there
+  EXPECT_EQ(fault_of(header), "cannot read the cubin: not for sm_90");
+  header[49] = 90;  // e_flags: sm_90
+  EXPECT_EQ(fault_of(header), "cannot read the cubin: no section names");
+  header[60] = 4;  // four sections at offset 0x7f…, which is not there
   std::memset(header.data() + 40, 0x7f, 8);
-  EXPECT_TRUE(refuses(header));
+  EXPECT_EQ(fault_of(header), "cannot read the cubin: section headers are cut off");
+}
+
+/// A cubin with the names of its sections and a section of so many zero bytes for each of them.
+std::vector<char> cubin_of(const std::vector<std::pair<std::string, size_t>>& sections) {
+  std::string names(1, '\0');
+  std::vector<Elf64_Shdr> headers(1);
+  size_t at = sizeof(Elf64_Ehdr);
+  for (const auto& [name, size] : sections) {
+    Elf64_Shdr header{};
+    header.sh_name = static_cast<Elf64_Word>(names.size());
+    header.sh_type = SHT_PROGBITS;
+    header.sh_offset = at;
+    header.sh_size = size;
+    names += name + '\0';
+    at += size;
+    headers.push_back(header);
+  }
+  headers[0].sh_type = SHT_STRTAB;
+  headers[0].sh_offset = at;
+  headers[0].sh_size = names.size();
+  Elf64_Ehdr elf{};
+  std::memcpy(elf.e_ident, "\177ELF\2\1\1", 7);
+  elf.e_machine = 190;
+  elf.e_flags = 90 << 8;
+  elf.e_shoff = at + names.size();
+  elf.e_shnum = static_cast<Elf64_Half>(headers.size());
+  std::vector<char> bytes(elf.e_shoff + headers.size() * sizeof(Elf64_Shdr), 0);
+  std::memcpy(bytes.data(), &elf, sizeof elf);
+  std::memcpy(bytes.data() + at, names.data(), names.size());
+  std::memcpy(bytes.data() + elf.e_shoff, headers.data(), headers.size() * sizeof(Elf64_Shdr));
+  return bytes;
+}
+
+TEST(Sass, RefusesACubinThatHasNotTheKernel) {
+  EXPECT_EQ(fault_of(cubin_of({{".text.a", 32}})), "");
+  EXPECT_EQ(fault_of(cubin_of({{".data", 32}})), "cannot read the cubin: it has no kernel");
+  EXPECT_EQ(fault_of(cubin_of({{".text.a", 24}})), "cannot read the cubin: a kernel's code is cut off");
+  const auto two = cubin_of({{".text.a", 32}, {".text.b", 32}});
+  EXPECT_EQ(fault_of(two), "cannot read the cubin: it has several kernels; name one");
+  EXPECT_EQ(fault_of(two, "b"), "");
+  EXPECT_EQ(fault_of(two, "c"), "cannot read the cubin: it has no kernel of that name");
 }
 
 }  // namespace
