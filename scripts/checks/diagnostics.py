@@ -1,12 +1,13 @@
 # scripts/checks/diagnostics.py — texts of errors that no test provokes: there should be none.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#   diagnostics.py <JSON of `llvm-cov export`> [--write]      (scripts/coverage makes it)
+#   diagnostics.py <JSON of `llvm-cov export`> [--write] [--others]      (scripts/coverage makes it)
 #
-# A text is a string literal of several words in the verifier, the builder or a pass, and in other layers one that
-# becomes part of an error; it counts as provoked when the region of code that it stands in was run.
-# tests/unprovoked.txt lists the exceptions, `file: "text"`; one that a test provokes by now, or that is gone, is a
-# fault too, so that the list can only shrink. --write makes it anew.
+# A text is a string literal of several words in the verifier, the builder, a pass or a kernel of the library; it counts
+# as provoked when the region of code that it stands in was run. tests/unprovoked.txt lists the exceptions,
+# `file: "text"`; one that a test provokes by now, or that is gone, is a fault too, so that the list can only shrink.
+# --write makes it anew. In other layers texts that become part of an error are counted, and --others lists them: some
+# need a device.
 import json
 import pathlib
 import re
@@ -67,7 +68,12 @@ def unprovoked(regions):
 
 def main():
     regions = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
-    found = {f'{name}: "{text}"': line for name, line, text in unprovoked(regions)}
+    found, others = {}, []
+    for name, line, text in unprovoked(regions):
+        if PLACES.match(name):
+            found[f'{name}: "{text}"'] = line
+        else:
+            others.append(f'{name}:{line}: "{text}"')
     old = EXCEPTIONS.read_text(encoding="utf-8").splitlines() if EXCEPTIONS.exists() else []
     if "--write" in sys.argv:
         head = [line for line in old if line.startswith("#")]
@@ -81,6 +87,9 @@ def main():
             faults.append(f"{name}:{line}: no test provokes: {text}")
     faults += [f"tests/unprovoked.txt: provoked by now, or gone; remove: {entry}" for entry in sorted(allowed - set(found))]
     print(f"diagnostics: {len(found)} texts that no test provokes, {len(allowed)} of them listed in tests/unprovoked.txt")
+    print(f"diagnostics: {len(others)} likewise in other layers; --others lists them")
+    if "--others" in sys.argv:
+        print("\n".join(others))
     return files.report(faults)
 
 

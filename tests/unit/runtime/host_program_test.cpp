@@ -180,16 +180,18 @@ TEST(HostProgram, LongChainsAreRefused) {
 }
 
 TEST(HostProgram, RefusesWhatOnlyDevicesKnowAtItsLine) {
-  const Module module = lowered(R"(
-    %0 = const [value = 1.5] : f32 @"u.cpp" 9
-    %1 = cast %0 : i32
-    grid %1
-  )");
-  HostProgram program;
-  const auto place = program.add(module, *make_abi(module), module.body.ops[1]->result());
-  ASSERT_FALSE(place);
-  EXPECT_THAT(place.error().message, ::testing::HasSubstr("no integer"));
-  EXPECT_EQ(to_string(place.error().location), "u.cpp:9");
+  const std::pair<const char*, const char*> cases[] = {
+      {"const [value = 1.5] : f32", "a constant that is no integer cannot be part of an extent or the grid"},
+      {"scalar [name = \"s\"] : f32", "a scalar that is no integer cannot be part of an extent or the grid"},
+  };
+  for (const auto& [op, message] : cases) {
+    const Module module = lowered("%0 = " + std::string(op) + " @\"u.cpp\" 9\n%1 = cast %0 : i32\ngrid %1\n");
+    HostProgram program;
+    const auto place = program.add(module, *make_abi(module), module.body.ops[1]->result());
+    ASSERT_FALSE(place);
+    EXPECT_EQ(place.error().message, message);
+    EXPECT_EQ(to_string(place.error().location), "u.cpp:9");
+  }
 }
 
 }  // namespace

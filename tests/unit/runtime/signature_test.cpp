@@ -70,6 +70,10 @@ TEST_F(Signature, Memory) {
   const Buffer small = *device.allocate(8 * 24 * 2 - 6);
   EXPECT_EQ(call({ta, tb, small.tensor<bf16>({8, 24})}),
             "argument `d` ends 6 bytes behind its buffer: allocate more, or check the extents");
+  EXPECT_EQ(call({ta, tb, small.tensor<bf16>({8, 24}).with_strides({-24, 1})}),
+            "argument `d` begins before its buffer: its strides are negative");
+  EXPECT_EQ(call({ta, tb, small.tensor<bf16>({8, 24}).with_strides({INT64_MAX / 2, 1})}),
+            "argument `d` ends 2^63 or more bytes behind its buffer: allocate more, or check the extents");
 }
 
 TEST_F(Signature, TheErrorHasTheLineOfTheCall) {
@@ -154,6 +158,28 @@ TEST_F(Signature, ConstantsPromisesExpressionsScalars) {
             "argument `factor` is of f64, and the kernel wants i32: convert it, or build the kernel for f64");
   EXPECT_EQ(message(exe.launch({tensor<int32_t>(out, {2000000000, 4}), tensor<int32_t>(twice, {6}), 7})),
             "argument `twice` has extent 6 in dimension 0, and the kernel wants M * 2, which is no i32 in this call");
+}
+
+TEST_F(Signature, MoreProgramsThanACallHas) {
+  Kernel k{"square"};
+  const Index n = k.dim("N");
+  const Tensor out = k.tensor<int8_t>("out", {n});
+  k.grid(n * n);
+  k.task("main").body([&](Task& t) { out.store({0}, t.full<int8_t>({4}, 1)); });
+  std::vector<int8_t> room(1 << 16);
+  EXPECT_EQ(message(compile(k).launch({tensor<int8_t>(room.data(), {1 << 16})})),
+            "the number of programs of this call is beyond 2^31: split the call");
+}
+
+TEST_F(Signature, MoreTensorsThanAKernelHas) {
+  Kernel k{"many"};
+  k.grid(1);
+  for (int i = 0; i < 33; ++i) (void)k.tensor<float>("t" + std::to_string(i), {8});
+  k.task("main").body([] {});
+  const auto exe = engine.compile(k, device);
+  ASSERT_FALSE(exe);
+  EXPECT_EQ(exe.error().message, "a kernel has at most 32 tensors, 64 dims and 32 scalars");
+  EXPECT_EQ(exe.error().code, ErrorCode::out_of_resources);
 }
 
 TEST_F(Signature, ADimThatNoTensorBindsIsRefused) {
