@@ -17,97 +17,93 @@ const char* text_of(Order order) {
   return texts[static_cast<size_t>(order)];
 }
 
-/// Appends an operand as a value; a literal is one of `elem`.
-void add(BuilderState& s, std::vector<Value>& to, const std::optional<Operand>& operand, Elem elem) {
-  if (operand) to.push_back(operand->tile ? s.read(*operand->tile, operand->at) : s.literal(*operand, elem));
-}
-
-std::vector<const Operand*> pointers(std::initializer_list<Operand> operands) {
-  std::vector<const Operand*> all;
-  for (const Operand& operand : operands) all.push_back(&operand);
-  return all;
-}
+Type shaped(const Shape& shape, Elem elem) { return shape.rank > 0 ? Type::tile(shape, elem) : Type::scalar(elem); }
 
 }  // namespace
 
 void Tensor::store(std::initializer_list<Operand> offsets, const Tile& tile, const Tile& mask,
                    std::source_location at) const {
-  if (value_ == no_value || !tile.valid() || !mask.valid()) return;
-  std::vector<Value> operands = {value_, state_->read(tile, at)};
-  for (Value v : state_->indices(offsets)) operands.push_back(v);
-  operands.push_back(state_->read(mask, at));
-  state_->emit(OpCode::store_masked, std::move(operands), {}, {}, at);
+  const Operand x(tile, at), where(mask, at);
+  BuilderState* s = kernel_of(state_, {&x, &where}, at);
+  if (!s) return;
+  const auto fitted = s->fit({&x, &where}, {}, at);
+  if (!fitted) return;
+  std::vector<Value> operands = {value_, fitted->values[0]};
+  for (Value v : s->indices(offsets)) operands.push_back(v);
+  operands.push_back(fitted->values[1]);
+  s->emit(OpCode::store_masked, std::move(operands), {}, {}, at);
 }
 
 Tile Tensor::load_tile(std::initializer_list<Operand> offsets, Shape shape, Masked masked,
                        std::source_location at) const {
-  if (value_ == no_value) return {};
-  const Elem elem = state_->module.type(value_).elem;
+  BuilderState* s = kernel_of(state_, pointers(offsets), at);
+  if (!s) return of_no_kernel({}, no_handle, at);
+  if (value_ == no_value) return s->poison();
+  const Elem elem = s->module.type(value_).elem;
   std::vector<Value> operands = {value_};
-  for (Value v : state_->indices(offsets)) operands.push_back(v);
-  add(*state_, operands, masked.mask, Elem::b1);
-  add(*state_, operands, masked.other, elem);
-  return state_->handle(state_->emit(OpCode::load_tile, std::move(operands), {Type::tile(shape, elem)}, {}, at), at);
+  for (Value v : s->indices(offsets)) operands.push_back(v);
+  if (masked.mask.given) {
+    const auto fitted = s->fit({&*masked.mask.given}, {.literals = Elem::b1, .shape = shape}, at);
+    if (!fitted) return s->poison();
+    operands.push_back(fitted->values[0]);
+  }
+  if (masked.other.given) operands.push_back(s->value(*masked.other.given, elem));
+  return s->handle(s->emit(OpCode::load_tile, std::move(operands), {Type::tile(shape, elem)}, {}, at), at);
 }
 
 Tile Tensor::load_at(std::initializer_list<Operand> indices, Masked masked, std::source_location at) const {
-  if (value_ == no_value) return {};
-  const Elem elem = state_->module.type(value_).elem;
+  BuilderState* s = kernel_of(state_, pointers(indices), at);
+  if (!s) return of_no_kernel({}, no_handle, at);
+  if (value_ == no_value) return s->poison();
+  const Elem elem = s->module.type(value_).elem;
   std::vector<const Operand*> all = pointers(indices);
-  if (masked.mask) all.push_back(&*masked.mask);
-  const auto fitted = state_->fit(all, Elem::i32, at);
-  if (!fitted) return {};
-  Shape shape;
-  for (Value v : *fitted)
-    if (state_->module.type(v).is_tile()) shape = state_->module.type(v).shape;
+  if (masked.mask.given) all.push_back(&*masked.mask.given);
+  const auto fitted = s->fit(all, {.literals = Elem::i32}, at);
+  if (!fitted) return s->poison();
   std::vector<Value> operands = {value_};
-  operands.insert(operands.end(), fitted->begin(), fitted->end());
-  add(*state_, operands, masked.other, elem);
-  return state_->handle(state_->emit(OpCode::load_at, std::move(operands), {Type::tile(shape, elem)}, {}, at), at);
+  operands.insert(operands.end(), fitted->values.begin(), fitted->values.end());
+  if (masked.other.given) operands.push_back(s->value(*masked.other.given, elem));
+  return s->handle(s->emit(OpCode::load_at, std::move(operands), {Type::tile(fitted->shape, elem)}, {}, at), at);
 }
 
-void Tensor::store_at(std::initializer_list<Operand> indices, const Operand& tile, std::optional<Operand> mask,
+void Tensor::store_at(std::initializer_list<Operand> indices, const Operand& tile, OptionalOperand mask,
                       std::source_location at) const {
-  if (value_ == no_value) return;
   std::vector<const Operand*> all = {&tile};
   for (const Operand* index : pointers(indices)) all.push_back(index);
-  if (mask) all.push_back(&*mask);
-  const auto fitted = state_->fit(all, Elem::i32, at);
+  if (mask.given) all.push_back(&*mask.given);
+  BuilderState* s = kernel_of(state_, all, at);
+  if (!s || value_ == no_value) return;
+  const auto fitted = s->fit(all, {.literals = Elem::i32}, at);
   if (!fitted) return;
   std::vector<Value> operands = {value_};
-  operands.insert(operands.end(), fitted->begin(), fitted->end());
-  state_->emit(OpCode::store_at, std::move(operands), {}, {}, at);
+  operands.insert(operands.end(), fitted->values.begin(), fitted->values.end());
+  s->emit(OpCode::store_at, std::move(operands), {}, {}, at);
 }
 
 Tile Tensor::atomic(const char* kind, std::initializer_list<Operand> indices, const std::vector<const Operand*>& values,
                     const AtomicOptions& options, std::source_location at) const {
-  if (value_ == no_value) return {};
-  const Elem elem = state_->module.type(value_).elem;
+  BuilderState* s = kernel_of(state_, pointers(indices), at);
+  if (!s) return of_no_kernel({}, no_handle, at);
+  if (value_ == no_value) return s->poison();
+  const Elem elem = s->module.type(value_).elem;
   // Literal values take the tensor's type, literal indices are i32.
-  std::vector<Tile> literals(values.size());
   std::vector<Operand> held;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!values[i]->tile) literals[i] = state_->constant_handle(state_->literal(*values[i], elem));
-    held.push_back(values[i]->tile ? *values[i] : Operand(literals[i], values[i]->at));
-  }
+  for (const Operand* value : values)
+    held.push_back(value->is_tile ? *value : Operand(s->constant_handle(s->literal(*value, elem)), value->at));
   std::vector<const Operand*> all;
   for (const Operand& value : held) all.push_back(&value);
   for (const Operand* index : pointers(indices)) all.push_back(index);
-  if (options.mask) all.push_back(&*options.mask);
-  const auto fitted = state_->fit(all, Elem::i32, at);
-  if (!fitted) return {};
-  Shape shape;
-  for (Value v : *fitted)
-    if (state_->module.type(v).is_tile()) shape = state_->module.type(v).shape;
+  if (options.mask.given) all.push_back(&*options.mask.given);
+  auto fitted = s->fit(all, {.literals = Elem::i32}, at);
+  if (!fitted) return s->poison();
   std::vector<Value> operands = {value_};
-  operands.insert(operands.end(), fitted->begin(), fitted->end());
+  operands.insert(operands.end(), fitted->values.begin(), fitted->values.end());
   Attrs attrs;
   attrs.set("kind", std::string(kind));
   attrs.set("order", std::string(text_of(options.order)));
-  const bool tiles = shape.rank > 0;
-  return state_->handle(state_->emit(tiles ? OpCode::atomic_tile : OpCode::atomic, std::move(operands),
-                                     {tiles ? Type::tile(shape, elem) : Type::scalar(elem)}, std::move(attrs), at),
-                        at);
+  return s->handle(s->emit(fitted->shape.rank > 0 ? OpCode::atomic_tile : OpCode::atomic, std::move(operands),
+                           {shaped(fitted->shape, elem)}, std::move(attrs), at),
+                   at);
 }
 
 Tile Tensor::atomic(Atomic op, std::initializer_list<Operand> indices, const Operand& value, AtomicOptions options,

@@ -18,27 +18,30 @@ Attrs pending_of(int pending) {
 }  // namespace
 
 Barrier Kernel::barrier(int slots, int arrivals, std::string_view name, std::source_location at) {
+  BuilderState& s = use(at);
   Barrier barrier;
-  barrier.state_ = state_;
-  const int number = state_->barriers++;
+  barrier.state_ = s.shared_from_this();
+  const int number = s.barriers++;
   Attrs attrs;
   attrs.set("count", int64_t{arrivals});
   attrs.set("name", name.empty() ? "barrier" + std::to_string(number) : std::string(name));
-  barrier.value_ = state_->emit(OpCode::barrier, {}, {Type::barrier(slots)}, std::move(attrs), at);
+  barrier.value_ = s.emit(OpCode::barrier, {}, {Type::barrier(slots)}, std::move(attrs), at);
   return barrier;
 }
 
 BarrierSlot Barrier::operator[](Operand slot) const {
   BarrierSlot result;
-  if (!valid()) return result;
+  BuilderState* s = kernel_of(state_, {&slot}, slot.at);
+  if (!s) return result;
   result.state_ = state_;
   result.barrier_ = value_;
-  result.slot_ = state_->index(slot);
+  result.slot_ = s->index(slot);
   return result;
 }
 
 void BarrierSlot::wait(Operand phase) const {
-  if (state_) state_->emit(OpCode::wait, {barrier_, slot_, state_->index(phase)}, {}, {}, phase.at);
+  if (BuilderState* s = kernel_of(state_, {&phase}, phase.at))
+    s->emit(OpCode::wait, {barrier_, slot_, s->index(phase)}, {}, {}, phase.at);
 }
 
 void BarrierSlot::arrive(ArriveOptions options, std::source_location at) const {
@@ -58,7 +61,7 @@ void BarrierSlot::expect(int64_t bytes, std::source_location at) const {
 
 void BarrierSlot::load(const View& to, const Tensor& tensor, std::initializer_list<Operand> offsets,
                        std::source_location at) const {
-  if (!state_ || !to.valid() || !state_->owns(to.state_, at) || !state_->owns(tensor.state_, at)) return;
+  if (!kernel_of({&state_, &to.state_, &tensor.state_}, at) || !to.valid()) return;
   emit_copy(OpCode::copy_load, to, tensor.value_, {barrier_, slot_}, offsets, {}, at);
 }
 
@@ -78,14 +81,16 @@ void NamedBarrier::arrive(std::source_location at) const { barrier_[Operand(0, a
 // --- cursors ---
 
 Cursor Kernel::cursor(int slots, std::source_location at) {
+  BuilderState& s = use(at);
   Cursor cursor;
   if (slots < 1) {
-    state_->fault("cursor: walks round at least 1 slot", at);
+    cursor.slot = cursor.phase = s.poison();
+    s.fault("cursor: walks round at least 1 slot", at);
     return cursor;
   }
   cursor.slots_ = slots;
-  cursor.slot = state_->handle(state_->literal(Operand(0, at), Elem::i32), at);
-  cursor.phase = state_->handle(state_->literal(Operand(0, at), Elem::i32), at);
+  cursor.slot = s.handle(s.literal(Operand(0, at), Elem::i32), at);
+  cursor.phase = s.handle(s.literal(Operand(0, at), Elem::i32), at);
   return cursor;
 }
 
@@ -107,22 +112,22 @@ void Cursor::next(std::source_location at) {
 void Kernel::fence(Fence what, std::source_location at) {
   Attrs attrs;
   if (what != Fence::Shared) attrs.set("scope", std::string(what == Fence::Gpu ? "gpu" : "system"));
-  state_->emit(OpCode::fence, {}, {}, std::move(attrs), at);
+  use(at).emit(OpCode::fence, {}, {}, std::move(attrs), at);
 }
 
 void Kernel::dots_wait(int pending, std::source_location at) {
-  state_->emit(OpCode::dot_wait, {}, {}, pending_of(pending), at);
+  use(at).emit(OpCode::dot_wait, {}, {}, pending_of(pending), at);
 }
 
 void Kernel::copies_drain(int pending, bool read_only, std::source_location at) {
   Attrs attrs = pending_of(pending);
   attrs.set("read", int64_t{read_only});
-  state_->emit(OpCode::copy_drain, {}, {}, std::move(attrs), at);
+  use(at).emit(OpCode::copy_drain, {}, {}, std::move(attrs), at);
 }
 
-void Kernel::lanes_commit(std::source_location at) { state_->emit(OpCode::copy_commit, {}, {}, {}, at); }
+void Kernel::lanes_commit(std::source_location at) { use(at).emit(OpCode::copy_commit, {}, {}, {}, at); }
 void Kernel::lanes_wait(int pending, std::source_location at) {
-  state_->emit(OpCode::copy_wait, {}, {}, pending_of(pending), at);
+  use(at).emit(OpCode::copy_wait, {}, {}, pending_of(pending), at);
 }
 
 TLXJIT_NAMESPACE_END

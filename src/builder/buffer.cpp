@@ -29,6 +29,7 @@ void emit_copy(OpCode code, const View& slot, Value tensor, std::vector<Value> o
   s.emit(code, std::move(all), {}, std::move(attrs), at);
 }
 
+bool View::valid() const { return state_ && value_ != no_value; }
 Type View::type() const { return valid() ? state_->module.type(value_) : Type{}; }
 
 View View::step(OpCode code, const Type& type, Attrs attrs, const Location& at) const {
@@ -39,22 +40,26 @@ View View::step(OpCode code, const Type& type, Attrs attrs, const Location& at) 
 }
 
 View View::part(const Task& task, std::source_location at) const {
-  if (!state_ || value_ == no_value) return {};
+  BuilderState* s = kernel_of({&state_, &task.state_}, at);
+  View poison;
+  poison.state_ = state_;
+  if (!s || !task.is_here(at) || value_ == no_value) return poison;
   const int64_t rows = type().shape[0];
   if (rows % task.replicas() == 0) return part(Operand(task.replica(at), at), rows / task.replicas());
-  state_->fault(
+  s->fault(
       "part: " + std::to_string(rows) + " rows do not divide among " + std::to_string(task.replicas()) + " replicas",
       at);
-  return {};
+  return poison;
 }
 
 View View::part(Operand index, int64_t rows) const {
   View view;
   view.state_ = state_;
-  if (!state_ || value_ == no_value) return view;
-  Type type = state_->module.type(value_);
+  BuilderState* s = kernel_of(state_, {&index}, index.at);
+  if (!s || value_ == no_value) return view;
+  Type type = s->module.type(value_);
   type.shape[0] = rows;
-  view.value_ = state_->emit(OpCode::part, {value_, state_->index(index)}, {type}, {}, index.at);
+  view.value_ = s->emit(OpCode::part, {value_, s->index(index)}, {type}, {}, index.at);
   return view;
 }
 
@@ -82,90 +87,103 @@ View View::reinterpret(Elem elem, std::source_location at) const {
 }
 
 Tile View::load(std::source_location at) const {
-  if (!valid()) return {};
+  if (!state_) return of_no_kernel({}, no_handle, at);
+  if (!valid()) return state_->poison();
   const Type type = Type::tile(this->type().shape, this->type().elem);
   return state_->handle(state_->emit(OpCode::view_load, {value_}, {type}, {}, at), at);
 }
 
 void View::store(const Tile& tile, std::source_location at) const {
-  if (!valid() || !tile.valid()) return;
-  const Value x = state_->read(tile, at);
-  const Op* def = state_->module.def(value_);
+  const Operand operand(tile, at);
+  BuilderState* s = kernel_of(state_, {&operand}, at);
+  if (!s) return;
+  const Value x = s->read(tile, at);
+  if (!valid()) return;
+  const Op* def = s->module.def(value_);
   // The form that every back end has.
   if (def->code == OpCode::view)
-    state_->emit(OpCode::buffer_store, {def->operands[0], def->operands[1], x}, {}, {}, at);
+    s->emit(OpCode::buffer_store, {def->operands[0], def->operands[1], x}, {}, {}, at);
   else
-    state_->emit(OpCode::view_store, {value_, x}, {}, {}, at);
+    s->emit(OpCode::view_store, {value_, x}, {}, {}, at);
 }
 
 Tile View::gather(const Tile& indices, int axis, std::source_location at) const {
-  if (!valid() || !indices.valid()) return {};
+  const Operand operand(indices, at);
+  BuilderState* s = kernel_of(state_, {&operand}, at);
+  if (!s) return of_no_kernel({&operand}, no_handle, at);
   const Type type = Type::tile(indices.shape(), this->type().elem);
-  return state_->handle(
-      state_->emit(OpCode::view_gather, {value_, state_->read(indices, at)}, {type}, with_axis(axis), at), at);
+  return s->handle(s->emit(OpCode::view_gather, {value_, s->read(indices, at)}, {type}, with_axis(axis), at), at);
 }
 
 void View::scatter(const Tile& indices, int axis, const Tile& tile, std::source_location at) const {
-  if (!valid() || !indices.valid() || !tile.valid()) return;
-  state_->emit(OpCode::view_scatter, {value_, state_->read(indices, at), state_->read(tile, at)}, {}, with_axis(axis),
-               at);
+  const Operand to(indices, at), what(tile, at);
+  if (BuilderState* s = kernel_of(state_, {&to, &what}, at))
+    s->emit(OpCode::view_scatter, {value_, s->read(indices, at), s->read(tile, at)}, {}, with_axis(axis), at);
 }
 
 void View::copy_to(const Tensor& tensor, std::initializer_list<Operand> offsets, Reduce reduce,
                    std::source_location at) const {
   constexpr const char* names[] = {"", "add", "min", "max", "and", "or", "xor"};
-  if (!valid() || !state_->owns(tensor.state_, at)) return;
+  if (!kernel_of({&state_, &tensor.state_}, at) || !valid()) return;
   Attrs attrs;
   if (reduce != Reduce::None) attrs.set("reduce", std::string(names[static_cast<size_t>(reduce)]));
   emit_copy(OpCode::copy_store, *this, tensor.value_, {}, offsets, std::move(attrs), at);
 }
 
 void View::copy_lanes(const Tensor& tensor, std::initializer_list<Operand> offsets, std::source_location at) const {
-  if (!valid() || !state_->owns(tensor.state_, at)) return;
+  if (!kernel_of({&state_, &tensor.state_}, at) || !valid()) return;
   emit_copy(OpCode::copy_lanes, *this, tensor.value_, {}, offsets, {}, at);
 }
 
 // --- buffers ---
 
 SharedBuffer Kernel::buffer(Elem elem, int slots, Shape shape, const BufferOptions& options, std::source_location at) {
+  BuilderState& s = use(at);
+  const auto state = s.shared_from_this();
   SharedBuffer buffer;
-  buffer.state_ = state_;
-  if (!state_->owns(options.alias.state_, at)) return buffer;
+  buffer.state_ = state;
   Attrs attrs;
-  if (options.swizzle >= 0) attrs.set("swizzle", int64_t{options.swizzle});
+  if (options.swizzle != -1) attrs.set("swizzle", int64_t{options.swizzle});
   std::vector<Value> operands;
   if (options.alias.state_) {
+    if (!kernel_of({&state, &options.alias.state_}, at)) return buffer;
     operands.push_back(options.alias.value_);
     attrs.set("at", options.offset);
+  } else if (options.offset != 0) {
+    s.fault("buffer: an offset is one into the storage of `alias`, which is not given", at);
+    return buffer;
   }
-  buffer.value_ =
-      state_->emit(OpCode::buffer, std::move(operands), {Type::buffer(slots, shape, elem)}, std::move(attrs), at);
+  buffer.value_ = s.emit(OpCode::buffer, std::move(operands), {Type::buffer(slots, shape, elem)}, std::move(attrs), at);
   return buffer;
 }
+
+bool SharedBuffer::valid() const { return state_ && value_ != no_value; }
 
 View SharedBuffer::operator[](Operand slot) const {
   View view;
   view.state_ = state_;
-  if (!valid()) return view;
-  const Type& type = state_->module.type(value_);
+  BuilderState* s = kernel_of(state_, {&slot}, slot.at);
+  if (!s || !valid()) return view;
+  const Type& type = s->module.type(value_);
   const Type of_slot = Type::view(type.shape, type.elem);
-  view.value_ = state_->emit(OpCode::view, {value_, state_->index(slot)}, {of_slot}, {}, slot.at);
+  view.value_ = s->emit(OpCode::view, {value_, s->index(slot)}, {of_slot}, {}, slot.at);
   return view;
 }
 
 Scalar SharedBuffer::get(Operand slot, Operand element) const {
-  if (!valid()) return {};
-  const Type type = Type::scalar(state_->module.type(value_).elem);
-  return state_->handle(
-      state_->emit(OpCode::buffer_get, {value_, state_->index(slot), state_->index(element)}, {type}, {}, slot.at),
-      slot.at);
+  BuilderState* s = kernel_of(state_, {&slot, &element}, slot.at);
+  if (!s) return of_no_kernel({&slot, &element}, no_handle, slot.at);
+  if (!valid()) return s->poison();
+  const Type type = Type::scalar(s->module.type(value_).elem);
+  return s->handle(s->emit(OpCode::buffer_get, {value_, s->index(slot), s->index(element)}, {type}, {}, slot.at),
+                   slot.at);
 }
 
 void SharedBuffer::put(Operand slot, Operand element, Operand value) const {
-  if (!valid()) return;
-  const Value x =
-      value.tile ? state_->read(*value.tile, value.at) : state_->literal(value, state_->module.type(value_).elem);
-  state_->emit(OpCode::buffer_put, {value_, state_->index(slot), state_->index(element), x}, {}, {}, slot.at);
+  BuilderState* s = kernel_of(state_, {&slot, &element, &value}, slot.at);
+  if (!s || !valid()) return;
+  const Value x = s->value(value, s->module.type(value_).elem);
+  s->emit(OpCode::buffer_put, {value_, s->index(slot), s->index(element), x}, {}, {}, slot.at);
 }
 
 int SharedBuffer::slots() const { return valid() ? state_->module.type(value_).slots : 0; }

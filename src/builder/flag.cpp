@@ -1,4 +1,4 @@
-// src/builder/flag.cpp — flags and clusters.
+// src/builder/flag.cpp — flags.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tlxjit/builder/flag.h"
 
@@ -7,21 +7,22 @@
 
 TLXJIT_NAMESPACE_BEGIN
 
-Flag Tensor::flag(std::initializer_list<Operand> indices) const {
+Flag Tensor::flag(std::initializer_list<Operand> indices, std::source_location at) const {
   Flag flag;
-  if (value_ == no_value) return flag;
+  BuilderState* s = kernel_of(state_, pointers(indices), at);
+  if (!s) return flag;
   flag.state_ = state_;
   flag.place_ = {value_};
-  for (const Operand& i : indices) flag.place_.push_back(state_->index(i));
+  for (const Operand& i : indices) flag.place_.push_back(s->index(i));
   return flag;
 }
 
 void Flag::emit(OpCode op, Operand value, Attrs attrs, const std::source_location& at) const {
-  if (!state_) return;
+  BuilderState* s = kernel_of(state_, {&value}, at);
+  if (!s || place_[0] == no_value) return;
   std::vector<Value> operands = place_;
-  operands.push_back(value.tile ? state_->read(*value.tile, value.at)
-                                : state_->literal(value, state_->module.type(place_[0]).elem));
-  state_->emit(op, std::move(operands), {}, std::move(attrs), at);
+  operands.push_back(s->value(value, s->module.type(place_[0]).elem));
+  s->emit(op, std::move(operands), {}, std::move(attrs), at);
 }
 
 void Flag::wait(Is how, Operand value, std::source_location at) const {
@@ -32,23 +33,5 @@ void Flag::wait(Is how, Operand value, std::source_location at) const {
 }
 void Flag::set(Operand value, std::source_location at) const { emit(OpCode::flag_set, value, {}, at); }
 void Flag::add(Operand value, std::source_location at) const { emit(OpCode::flag_add, value, {}, at); }
-
-Index Kernel::num_programs(std::source_location at) {
-  return state_->handle(state_->emit(OpCode::num_programs, {}, {Type::scalar(Elem::i32)}, {}, at), at);
-}
-
-void Kernel::resident(std::source_location at) { state_->emit(OpCode::resident, {}, {}, {}, at); }
-
-void Kernel::cluster(int programs, std::source_location at) {
-  Attrs attrs;
-  attrs.set("size", int64_t{programs});
-  state_->emit(OpCode::cluster, {}, {}, std::move(attrs), at);
-}
-
-Index Kernel::cluster_rank(std::source_location at) {
-  return state_->handle(state_->emit(OpCode::cluster_rank, {}, {Type::scalar(Elem::i32)}, {}, at), at);
-}
-
-void Kernel::cluster_sync(std::source_location at) { state_->emit(OpCode::cluster_sync, {}, {}, {}, at); }
 
 TLXJIT_NAMESPACE_END

@@ -22,45 +22,49 @@ std::vector<Value> prepend(std::initializer_list<Value> first, const std::vector
 // --- tensors ---
 
 void Tensor::prefetch(std::initializer_list<Operand> offsets, Shape shape, std::source_location at) const {
-  if (value_ == no_value) return;
+  BuilderState* s = kernel_of(state_, pointers(offsets), at);
+  if (!s) return;
   Attrs attrs;
   attrs.set("box", std::vector<int64_t>(shape.dim.begin(), shape.dim.begin() + std::min<int>(shape.rank, 5)));
   attrs.set("ragged", int64_t{-1});
-  state_->emit(OpCode::copy_prefetch, prepend({value_}, state_->indices(offsets)), {}, std::move(attrs), at);
+  s->emit(OpCode::copy_prefetch, prepend({value_}, s->indices(offsets)), {}, std::move(attrs), at);
 }
 
-int Tensor::rank() const { return value_ == no_value ? 0 : state_->module.type(value_).slots; }
+int Tensor::rank() const { return !state_ || value_ == no_value ? 0 : state_->module.type(value_).slots; }
 
 Tensor Tensor::at(int axis, Operand index) const {
-  if (value_ == no_value) return {};
-  Type type = state_->module.type(value_);
-  --type.slots;
   Tensor result;
   result.state_ = state_;
-  result.value_ = state_->emit(OpCode::select_axis, {value_, state_->index(index)}, {type}, with_axis(axis), index.at);
+  BuilderState* s = kernel_of(state_, {&index}, index.at);
+  if (!s || value_ == no_value) return result;
+  Type type = s->module.type(value_);
+  --type.slots;
+  result.value_ = s->emit(OpCode::select_axis, {value_, s->index(index)}, {type}, with_axis(axis), index.at);
   return result;
 }
 
 Tensor Tensor::window(int axis, Operand offset, Operand extent) const {
-  if (value_ == no_value) return {};
   Tensor result;
   result.state_ = state_;
-  result.value_ = state_->emit(OpCode::window, {value_, state_->index(offset), state_->index(extent)},
-                               {state_->module.type(value_)}, with_axis(axis), offset.at);
+  BuilderState* s = kernel_of(state_, {&offset, &extent}, offset.at);
+  if (!s || value_ == no_value) return result;
+  result.value_ = s->emit(OpCode::window, {value_, s->index(offset), s->index(extent)}, {s->module.type(value_)},
+                          with_axis(axis), offset.at);
   return result;
 }
 
-Scalar Tensor::load(std::initializer_list<Operand> indices) const {
-  if (value_ == no_value) return {};
-  const Location at = indices.size() ? Location(indices.begin()->at) : Location();
-  const Elem elem = state_->module.type(value_).elem;
-  return state_->handle(
-      state_->emit(OpCode::load_scalar, prepend({value_}, state_->indices(indices)), {Type::scalar(elem)}, {}, at), at);
+Scalar Tensor::load(std::initializer_list<Operand> indices, std::source_location at) const {
+  BuilderState* s = kernel_of(state_, pointers(indices), at);
+  if (!s) return of_no_kernel(pointers(indices), no_handle, at);
+  if (value_ == no_value) return s->poison();
+  const Type type = Type::scalar(s->module.type(value_).elem);
+  return s->handle(s->emit(OpCode::load_scalar, prepend({value_}, s->indices(indices)), {type}, {}, at), at);
 }
 
 void Tensor::store(std::initializer_list<Operand> offsets, const Tile& tile, std::source_location at) const {
-  if (value_ == no_value || !tile.valid()) return;
-  state_->emit(OpCode::store, prepend({value_, state_->read(tile, at)}, state_->indices(offsets)), {}, {}, at);
+  const Operand operand(tile, at);
+  if (BuilderState* s = kernel_of(state_, {&operand}, at))
+    s->emit(OpCode::store, prepend({value_, s->read(tile, at)}, s->indices(offsets)), {}, {}, at);
 }
 
 // --- rings ---
@@ -98,16 +102,14 @@ Ring& Ring::count(const char* side, int instances, const Location& at) {
 Ring& Ring::fillers(int instances, std::source_location at) { return count("fillers", instances, at); }
 Ring& Ring::drainers(int instances, std::source_location at) { return count("drainers", instances, at); }
 
-void Ring::skip(Operand slots) const {
-  Attrs attrs;
-  attrs.set("side", std::string("drain"));
-  if (state_) state_->emit(OpCode::skip, {value_, state_->index(slots)}, {}, std::move(attrs), slots.at);
-}
+void Ring::skip(Operand slots) const { skip("drain", slots); }
+void Ring::skip_fill(Operand slots) const { skip("fill", slots); }
 
-void Ring::skip_fill(Operand slots) const {
+void Ring::skip(const char* side, const Operand& slots) const {
   Attrs attrs;
-  attrs.set("side", std::string("fill"));
-  if (state_) state_->emit(OpCode::skip, {value_, state_->index(slots)}, {}, std::move(attrs), slots.at);
+  attrs.set("side", std::string(side));
+  if (BuilderState* s = kernel_of(state_, {&slots}, slots.at))
+    s->emit(OpCode::skip, {value_, s->index(slots)}, {}, std::move(attrs), slots.at);
 }
 
 Slot Ring::acquire(std::source_location at) const {
@@ -130,41 +132,44 @@ Slot Ring::wait(std::source_location at) const {
 
 void Slot::load(std::string_view field, const Tensor& tensor, std::initializer_list<Operand> offsets,
                 std::source_location at) const {
-  if (!state_ || !state_->owns(tensor.state_, at)) return;
+  BuilderState* s = kernel_of({&state_, &tensor.state_}, at);
+  if (!s) return;
   Attrs attrs;
   attrs.set("field", std::string(field));
-  state_->emit(OpCode::load_field, prepend({value_, tensor.value_}, state_->indices(offsets)), {}, std::move(attrs),
-               at);
+  s->emit(OpCode::load_field, prepend({value_, tensor.value_}, s->indices(offsets)), {}, std::move(attrs), at);
 }
 
-View Slot::operator[](FieldName field) const {
+View Slot::operator[](Name field) const {
   View view;
   view.state_ = state_;
   if (!state_ || value_ == no_value || !state_->module.def(ring_)) return view;
   Attrs attrs;
-  attrs.set("field", std::string(field.name));
+  attrs.set("field", std::string(field.text));
   // The check names a field that is not there; until then any view type will do.
   Type type = Type::view({1, 1}, Elem::f32);
   if (auto fields = parse_fields(state_->module.def(ring_)->attrs.text("fields")))
     for (const RingField& f : *fields)
-      if (f.name == field.name) type = f.view;
+      if (f.name == field.text) type = f.view;
   view.value_ = state_->emit(OpCode::field, {value_}, {type}, std::move(attrs), field.at);
   return view;
 }
 
 void Slot::store(std::string_view field, const Tile& tile, std::source_location at) const {
-  if (!state_ || !tile.valid()) return;
+  const Operand operand(tile, at);
+  BuilderState* s = kernel_of(state_, {&operand}, at);
+  if (!s) return;
   Attrs attrs;
   attrs.set("field", std::string(field));
-  state_->emit(OpCode::store_field, {value_, state_->read(tile, at)}, {}, std::move(attrs), at);
+  s->emit(OpCode::store_field, {value_, s->read(tile, at)}, {}, std::move(attrs), at);
 }
 
 void Slot::store(std::string_view field, const Tile& tile, const Task& task, std::source_location at) const {
-  if (!state_ || !tile.valid()) return;
+  BuilderState* s = kernel_of({&state_, &task.state_}, at);
+  if (!s || !task.is_here(at)) return;
   Attrs attrs;
   attrs.set("field", std::string(field));
-  const Value part = state_->read(task.replica(at), at);
-  state_->emit(OpCode::store_field, {value_, state_->read(tile, at), part}, {}, std::move(attrs), at);
+  const Value part = s->read(task.replica(at), at);
+  s->emit(OpCode::store_field, {value_, s->read(tile, at), part}, {}, std::move(attrs), at);
 }
 
 void Slot::publish(std::source_location at) const {
@@ -181,21 +186,24 @@ void Accumulator::clear(std::source_location at) const {
 }
 
 void Accumulator::dot(const View& a, const View& b, std::source_location at) const {
-  if (!state_ || !state_->owns(a.state_, at) || !state_->owns(b.state_, at)) return;
+  BuilderState* s = kernel_of({&state_, &a.state_, &b.state_}, at);
+  if (!s) return;
   Attrs attrs;
   attrs.set("overwrite", std::string("never"));
-  state_->emit(OpCode::dot, {value_, a.value_, b.value_}, {}, std::move(attrs), at);
+  s->emit(OpCode::dot, {value_, a.value_, b.value_}, {}, std::move(attrs), at);
 }
 
 void Accumulator::dot(const Tile& a, const View& b, std::source_location at) const {
-  if (!state_ || !a.valid() || !state_->owns(b.state_, at)) return;
+  BuilderState* s = kernel_of({&state_, &b.state_}, at);
+  if (!s) return;
   Attrs attrs;
   attrs.set("overwrite", std::string("never"));
-  state_->emit(OpCode::dot, {value_, state_->read(a, at), b.value_}, {}, std::move(attrs), at);
+  s->emit(OpCode::dot, {value_, s->read(a, at), b.value_}, {}, std::move(attrs), at);
 }
 
 Tile Accumulator::read(std::source_location at) const {
-  if (!state_ || value_ == no_value) return {};
+  if (!state_) return of_no_kernel({}, no_handle, at);
+  if (value_ == no_value) return state_->poison();
   const Type type = state_->module.type(value_);
   Attrs attrs;
   attrs.set("col", int64_t{0});
@@ -205,6 +213,7 @@ Tile Accumulator::read(std::source_location at) const {
 
 void Accumulator::slabs(int64_t width, const std::function<void(Index, Tile)>& fn, std::source_location at) const {
   if (!state_ || value_ == no_value) return;
+  if (!fn) return state_->fault("slabs: the function is empty", at);
   const Type type = state_->module.type(value_);
   if (width < 1 || type.shape[1] % width)
     return state_->fault(
@@ -221,22 +230,24 @@ void Accumulator::slabs(int64_t width, const std::function<void(Index, Tile)>& f
 
 void Accumulator::update(const std::function<Tile(Tile)>& fn, std::source_location at) const {
   if (!state_ || value_ == no_value) return;
-  const Tile updated = fn(read(at));
-  if (updated.valid()) state_->emit(OpCode::acc_write, {value_, state_->read(updated, at)}, {}, {}, at);
+  if (!fn) return state_->fault("update: the function is empty", at);
+  state_->emit(OpCode::acc_write, {value_, state_->read(fn(read(at)), at)}, {}, {}, at);
 }
 
 // --- tiles of a schedule, tasks ---
 
-Tiles Tiles::split(const Task&) const {
+Tiles Tiles::split(const Task& task, std::source_location at) const {
   Tiles tiles = *this;
   tiles.split_ = true;
+  if (!kernel_of({&state_, &task.state_}, at) || !task.is_here(at)) tiles.value_ = no_value;
   return tiles;
 }
 
-int Tiles::indices() const { return value_ == no_value ? 0 : state_->module.type(value_).slots; }
+int Tiles::indices() const { return !state_ || value_ == no_value ? 0 : state_->module.type(value_).slots; }
 
 void Tiles::run(const std::function<void(std::vector<Index>&)>& fn, int wanted, std::source_location at) const {
-  if (value_ == no_value) return;
+  if (!state_ || value_ == no_value) return;
+  if (!fn) return state_->fault("each: the function is empty", at);
   if (wanted >= 0 && wanted != indices())
     return state_->fault("each: the schedule yields " + std::to_string(indices()) + " indices, the function takes " +
                              std::to_string(wanted),
@@ -254,41 +265,57 @@ void Tiles::run(const std::function<void(std::vector<Index>&)>& fn, int wanted, 
   });
 }
 
+bool Task::is_here(const std::source_location& at) const {
+  if (!state_) return false;
+  if (state_->task == number_) return true;
+  state_->fault("a Task is used outside of its body", at);
+  return false;
+}
+
 Index Task::replica(std::source_location at) const {
+  if (!is_here(at)) return nothing(at);
   return state_->constant_handle(state_->emit(OpCode::replica, {}, {Type::scalar(Elem::i32)}, {}, at));
 }
 
-int Task::replicas() const { return state_->task_replicas; }
+Tile Task::nothing(const std::source_location& at) const {
+  return state_ ? state_->poison() : of_no_kernel({}, no_handle, at);
+}
 
 Index Task::offset(int64_t total, std::source_location at) const {
-  if (total % replicas()) {
+  if (!is_here(at)) return nothing(at);
+  if (total % replicas_) {
     state_->fault(
-        "offset: " + std::to_string(total) + " does not divide among " + std::to_string(replicas()) + " replicas", at);
-    return {};
+        "offset: " + std::to_string(total) + " does not divide among " + std::to_string(replicas_) + " replicas", at);
+    return nothing(at);
   }
-  return Operand(replica(at), at) * Operand(total / replicas(), at);
+  return Operand(replica(at), at) * Operand(total / replicas_, at);
 }
 
 Accumulator Task::accumulator(Elem elem, Shape shape, std::source_location at) const {
   Accumulator acc;
   acc.state_ = state_;
-  acc.value_ = state_->emit(OpCode::accumulator, {}, {Type::accumulator(shape, elem)}, {}, at);
+  if (is_here(at)) acc.value_ = state_->emit(OpCode::accumulator, {}, {Type::accumulator(shape, elem)}, {}, at);
   return acc;
 }
 
 Tile Task::full(Shape shape, Elem elem, Operand number) const {
-  const Location at = number.at;
-  const Value scalar = number.tile ? state_->read(*number.tile, at) : state_->literal(number, elem);
-  return state_->handle(state_->emit(OpCode::splat, {scalar}, {Type::tile(shape, elem)}, {}, at), at);
+  const auto& at = number.at;
+  if (!is_here(at)) return nothing(at);
+  return state_->handle(state_->emit(OpCode::splat, {state_->value(number, elem)}, {Type::tile(shape, elem)}, {}, at),
+                        at);
 }
 
 Tile Task::iota(Shape shape, int axis, std::source_location at) const {
+  if (!is_here(at)) return nothing(at);
   return state_->handle(state_->emit(OpCode::iota, {}, {Type::tile(shape, Elem::i32)}, with_axis(axis), at), at);
 }
 
-void Task::sync(std::source_location at) const { state_->emit(OpCode::sync, {}, {}, {}, at); }
+void Task::sync(std::source_location at) const {
+  if (is_here(at)) state_->emit(OpCode::sync, {}, {}, {}, at);
+}
 
 void Task::stage(std::string_view name, int priority, std::source_location at) const {
+  if (!is_here(at)) return;
   Attrs attrs;
   attrs.set("name", std::string(name));
   attrs.set("priority", int64_t{priority});

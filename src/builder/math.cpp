@@ -9,7 +9,8 @@
 TLXJIT_NAMESPACE_BEGIN
 
 Tile cast(Operand x, Elem to, CastOptions options) {
-  if (x.tile && x.tile->valid() && x.tile->elem() == to) return *x.tile;
+  if (BuilderState* s = x.tile.state.get(); s && x.tile.value != no_value && s->module.type(x.tile.value).elem == to)
+    return s->copy(x.tile, x.at);
   Attrs attrs;
   if (options.rounding == Rounding::TowardsZero) attrs.set("rounding", std::string("rtz"));
   if (options.saturate) attrs.set("saturate", int64_t{*options.saturate});

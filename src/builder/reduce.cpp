@@ -27,33 +27,45 @@ Attrs with_axis(const char* kind, int axis) {
   return attrs;
 }
 
+constexpr const char* not_tiles = "works on tiles, not on numbers";
+
+/// The kernel of a tile and its present value.
+std::pair<BuilderState*, Value> read_tile(const Operand& x) {
+  BuilderState* s = x.tile.state.get();
+  return {s, s ? s->read(x.tile, x.at) : no_value};
+}
+
 Tile reduction(const char* kind, const Operand& x, int axis, Extent extent = Extent::Whole,
                std::optional<Elem> gives = {}) {
-  if (!x.tile || !x.tile->valid()) return {};
-  BuilderState& s = *Access::state(*x.tile);
-  const Value v = s.read(*x.tile, x.at);
-  if (v == no_value) return {};
-  Type type = without(s.module.type(v), axis);
+  const auto [s, v] = read_tile(x);
+  if (v == no_value) return s ? s->poison() : of_no_kernel({&x}, not_tiles, x.at);
+  Type type = without(s->module.type(v), axis);
   if (gives) type.elem = *gives;
   Attrs attrs = with_axis(kind, axis);
   attrs.set("partial", int64_t{extent == Extent::Partial});
-  return s.handle(s.emit(OpCode::reduce, {v}, {type}, std::move(attrs), x.at), x.at);
+  return s->handle(s->emit(OpCode::reduce, {v}, {type}, std::move(attrs), x.at), x.at);
 }
 
 /// reduce.custom and scan.custom: runs `join` once to write the region.
 std::vector<Tile> custom(OpCode code, std::initializer_list<Operand> xs, int axis, Attrs attrs, const JoinMany& join) {
-  if (xs.size() == 0 || !xs.begin()->tile || !xs.begin()->tile->valid()) return {};
-  BuilderState& s = *Access::state(*xs.begin()->tile);
+  BuilderState* kernel = kernel_of(pointers(xs));
+  if (!kernel) return {of_no_kernel(pointers(xs), not_tiles, xs.size() ? xs.begin()->at : std::source_location())};
+  BuilderState& s = *kernel;
   const Location at = xs.begin()->at;
+  const std::vector<Tile> failed(xs.size(), s.poison());
+  if (!join) {
+    s.fault(std::string(info(code).text) + ": the function is empty", at);
+    return failed;
+  }
   std::vector<Value> operands;
   std::vector<Type> results, elements;
   for (const Operand& x : xs) {
-    if (!x.tile) {
+    if (!x.is_tile) {
       s.fault(std::string(info(code).text) + ": works on tiles, not on a number", x.at);
-      return {};
+      return failed;
     }
-    operands.push_back(s.read(*x.tile, x.at));
-    if (operands.back() == no_value) return {};
+    operands.push_back(s.read(x.tile, x.at));
+    if (operands.back() == no_value) return failed;
     const Type type = s.module.type(operands.back());
     results.push_back(code == OpCode::reduce_custom ? without(type, axis) : type);
     elements.push_back(Type::scalar(type.elem));
@@ -83,7 +95,7 @@ std::vector<Tile> custom(OpCode code, std::initializer_list<Operand> xs, int axi
     if (!poison) s.emit(OpCode::yield, std::move(yielded), {}, {}, at);
   });
   s.elements = leave.before;
-  if (poison || !s.check(op, at)) return {};
+  if (poison || !s.check(op, at)) return failed;
   const std::vector<Value> made = op->results;
   s.blocks.back()->ops.push_back(std::move(op));
   std::vector<Tile> tiles;
@@ -92,6 +104,7 @@ std::vector<Tile> custom(OpCode code, std::initializer_list<Operand> xs, int axi
 }
 
 JoinMany many(const Join& join) {
+  if (!join) return {};
   return
       [&join](const std::vector<Tile>& a, const std::vector<Tile>& b) { return std::vector<Tile>{join(a[0], b[0])}; };
 }
@@ -115,14 +128,17 @@ Tile all(Operand x, int axis) { return reduction("and", x, axis); }
 Tile argmax(Operand x, int axis) { return reduction("argmax", x, axis, Extent::Whole, Elem::i32); }
 Tile argmin(Operand x, int axis) { return reduction("argmin", x, axis, Extent::Whole, Elem::i32); }
 
-Tile finish_sum(Operand x) {
-  if (!x.tile || !x.tile->valid()) return {};
-  BuilderState& s = *Access::state(*x.tile);
-  const Value v = s.read(*x.tile, x.at);
-  if (v == no_value) return {};
+Tile finish(Operand x) {
+  const auto [s, v] = read_tile(x);
+  if (v == no_value) return s ? s->poison() : of_no_kernel({&x}, not_tiles, x.at);
+  const std::string_view kind = s->unfinished(v);
+  if (kind.empty()) {
+    s->fault("finish: this is no unfinished sum or maximum", x.at);
+    return s->poison();
+  }
   Attrs attrs;
-  attrs.set("kind", std::string("sum"));
-  return s.handle(s.emit(OpCode::finish, {v}, {s.module.type(v)}, std::move(attrs), x.at), x.at);
+  attrs.set("kind", std::string(kind));
+  return s->handle(s->emit(OpCode::finish, {v}, {s->module.type(v)}, std::move(attrs), x.at), x.at);
 }
 
 Tile reduce(Operand x, int axis, const Join& join) { return first(reduce({x}, axis, many(join))); }
@@ -131,12 +147,10 @@ std::vector<Tile> reduce(std::initializer_list<Operand> xs, int axis, const Join
 }
 
 Tile scan(Operand x, int axis, Reduction kind, ScanOptions options) {
-  if (!x.tile || !x.tile->valid()) return {};
-  BuilderState& s = *Access::state(*x.tile);
-  const Value v = s.read(*x.tile, x.at);
-  if (v == no_value) return {};
-  const Type type = s.module.type(v);
-  return s.handle(s.emit(OpCode::scan, {v}, {type}, scan_attrs(text_of(kind), axis, options), x.at), x.at);
+  const auto [s, v] = read_tile(x);
+  if (v == no_value) return s ? s->poison() : of_no_kernel({&x}, not_tiles, x.at);
+  const Type type = s->module.type(v);
+  return s->handle(s->emit(OpCode::scan, {v}, {type}, scan_attrs(text_of(kind), axis, options), x.at), x.at);
 }
 Tile cumsum(Operand x, int axis, ScanOptions options) { return scan(x, axis, Reduction::sum, options); }
 Tile cumprod(Operand x, int axis, ScanOptions options) { return scan(x, axis, Reduction::prod, options); }
@@ -145,10 +159,9 @@ Tile scan(Operand x, int axis, const Join& join, ScanOptions options) {
   return first(scan({x}, axis, many(join), options));
 }
 std::vector<Tile> scan(std::initializer_list<Operand> xs, int axis, const JoinMany& join, ScanOptions options) {
-  if (options.exclusive && xs.size() && xs.begin()->tile && xs.begin()->tile->valid()) {
-    Access::state(*xs.begin()->tile)
-        ->fault("scan.custom: is never exclusive: a function has no element to begin with", xs.begin()->at);
-    return {};
+  if (BuilderState* kernel = kernel_of(pointers(xs)); kernel && options.exclusive) {
+    kernel->fault("scan.custom: is never exclusive: a function has no element to begin with", xs.begin()->at);
+    return std::vector<Tile>(xs.size(), kernel->poison());
   }
   return custom(OpCode::scan_custom, xs, axis, scan_attrs(nullptr, axis, options), join);
 }

@@ -8,26 +8,29 @@ TLXJIT_NAMESPACE_BEGIN
 
 namespace {
 
-/// One op on tiles: `type` makes the results' types of the first operand's, and what is refused is the op's to say.
+/// One op on tiles: `type` makes the results' types of the first operand's, and what is refused is the op's to say. A
+/// call that failed gives one poison.
 template <class TypeOf>
 std::vector<Tile> rearrange(OpCode code, std::initializer_list<Operand> xs, Attrs attrs, TypeOf&& type) {
-  BuilderState* s = nullptr;
-  for (const Operand& x : xs)
-    if (x.tile && x.tile->valid() && !s) s = Access::state(*x.tile).get();
-  if (!s) return {};
+  const std::vector<const Operand*> operands = pointers(xs);
+  BuilderState* s = kernel_of(operands);
+  if (!s)
+    return {
+        of_no_kernel(operands, "works on tiles, not on numbers", xs.size() ? xs.begin()->at : std::source_location())};
   std::vector<Value> values;
   for (const Operand& x : xs) {
-    if (!x.tile) {
+    if (!x.is_tile) {
       s->fault(std::string(info(code).text) + ": works on tiles, not on a number", x.at);
-      return {};
+      return {s->poison()};
     }
-    values.push_back(s->read(*x.tile, x.at));
-    if (values.back() == no_value) return {};
+    values.push_back(s->read(x.tile, x.at));
+    if (values.back() == no_value) return {s->poison()};
   }
   const Location at = xs.begin()->at;
   const std::vector<Type> types = type(*s, values);
   std::vector<Tile> tiles;
   for (Value v : s->emit_all(code, std::move(values), types, std::move(attrs), at)) tiles.push_back(s->handle(v, at));
+  if (tiles.empty()) tiles.push_back(s->poison());
   return tiles;
 }
 
@@ -91,7 +94,7 @@ std::pair<Tile, Tile> split(Operand x) {
     if (type.shape.rank > 0) type.shape[--type.shape.rank] = 0;
     return std::vector<Type>{type, type};
   });
-  if (tiles.empty()) return {};
+  if (tiles.size() == 1) return {tiles[0], tiles[0]};  // poison
   return {std::move(tiles[0]), std::move(tiles[1])};
 }
 

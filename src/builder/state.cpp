@@ -2,25 +2,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/builder/state_p.h"
 
-#include <cstdlib>
+#include <algorithm>
 
 #include "src/ir/check_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
-BuilderState::BuilderState(std::string name) {
+BuilderState::BuilderState(std::string name, const Location& where) : at(where) {
   module.name = std::move(name);
   blocks.push_back(&module.body);
 }
 
-void BuilderState::fault(std::string message, const Location& at) {
+Error BuilderState::fault_of(std::string message, const Location& at) {
   Error error;
   error.kind = ErrorKind::user;
   error.stage = Stage::build;
   error.code = ErrorCode::invalid_kernel;
   error.message = std::move(message);
   error.location = at;
-  faults.push_back(std::move(error));
+  return error;
+}
+
+void BuilderState::fault(std::string message, const Location& at) {
+  faults.push_back(fault_of(std::move(message), at));
 }
 
 bool BuilderState::check(std::unique_ptr<Op>& op, const Location& at) {
@@ -50,14 +54,19 @@ std::vector<Value> BuilderState::emit_all(OpCode code, std::vector<Value> operan
   auto op = module.make(code, std::move(operands), results, std::move(attrs), module.add_location(at));
   if (!check(op, at)) return {};
   std::vector<Value> made = op->results;
+  if (code == OpCode::var || code == OpCode::set) {
+    const Value variable = code == OpCode::var ? made[0] : op->operands[0];
+    if (const std::string_view kind = unfinished(op->operands.back()); !kind.empty())
+      unfinished_variables[variable] = kind;
+  }
   blocks.back()->ops.push_back(std::move(op));
   return made;
 }
 
 Tile BuilderState::constant_handle(Value value) {
   Tile tile;
-  tile.state_ = shared_from_this();
-  tile.value_ = value;
+  tile.ref_.state = shared_from_this();
+  tile.ref_.value = value;
   return tile;
 }
 
@@ -66,36 +75,81 @@ Tile BuilderState::handle(Value value, const Location& at) {
   return constant_handle(emit(OpCode::var, {value}, {module.type(value).as_variable()}, {}, at));
 }
 
-Value BuilderState::read(const Tile& tile, const Location& at) {
-  if (tile.value_ == no_value) return no_value;
-  if (tile.state_.get() != this) {
-    fault("a value of another kernel is used here", at);
+Tile BuilderState::copy(const TileRef& tile, const Location& at) {
+  Tile made = handle(read_unexpanded(tile, at), at);
+  made.ref_.expanded = tile.expanded;
+  return made;
+}
+
+Value BuilderState::read(const Tile& tile, const Location& at) { return read(tile.ref_, at); }
+
+Value BuilderState::read(const TileRef& tile, const Location& at) {
+  if (tile.state.get() == this && tile.value != no_value && tile.expanded) {
+    fault("the tile repeats along an axis of which nothing says the extent; combine it with a tile that has it", at);
     return no_value;
   }
-  Value value = tile.value_;
+  return read_unexpanded(tile, at);
+}
+
+Value BuilderState::read_unexpanded(const TileRef& tile, const Location& at) {
+  if (!tile.state) {
+    if (!tile.fault)
+      fault(no_tile, at);
+    else if (std::ranges::none_of(faults, [&](const Error& known) {
+               return known.message == tile.fault && known.location == Location(tile.at);
+             }))
+      fault(tile.fault, tile.at);
+    return no_value;
+  }
+  if (tile.value == no_value) return no_value;
+  if (tile.state.get() != this) {
+    if (!discarded && !tile.state->discarded) fault("a value of another kernel is used here", at);
+    return no_value;
+  }
+  Value value = tile.value;
   const Type type = module.type(value);
   if (type.variable) value = emit(OpCode::get, {value}, {type.as_value()}, {}, at);
   return value;
 }
 
 void BuilderState::assign(Tile& target, const Tile& source) {
-  if (!source.valid()) return;
-  const Op* def = module.def(source.value_);
+  const TileRef& from = source.ref_;
+  TileRef& to = target.ref_;
+  const Op* def = module.def(from.value);
   const Location at = def ? module.location(*def) : Location();
   if (!target.valid()) {
-    target = handle(read(source, at), at);
+    to = copy(from, at).ref_;
     return;
   }
-  if (target.state_.get() != this) return target.state_->fault("assigns a value of another kernel", at);
-  if (!module.type(target.value_).variable) {
+  if (to.state.get() != this) {
+    if (!discarded && !to.state->discarded) to.state->fault("assigns a value of another kernel", at);
+    return;
+  }
+  if (!module.type(to.value).variable) {
     if (plain_handles()) {
-      target.value_ = source.value_;
+      to = from;
       return;
     }
     return fault(
-        "assigns to a value that is fixed inside tasks (made outside of them, or a loop's index); copy it first", at);
+        "assigns to a value that is fixed inside tasks (made outside of them, or a loop's index); make a variable of "
+        "it "
+        "with k.variable()",
+        at);
   }
-  emit(OpCode::set, {target.value_, read(source, at)}, {}, {}, at);
+  if (from.expanded != to.expanded)
+    return fault("assigns between a tile that repeats along an axis and one that does not", at);
+  emit(OpCode::set, {to.value, read_unexpanded(from, at)}, {}, {}, at);
+}
+
+std::string_view BuilderState::unfinished(Value v) const {
+  if (auto found = unfinished_variables.find(v); found != unfinished_variables.end()) return found->second;
+  const Op* def = module.def(v);
+  if (!def || !module.type(v).is_tile()) return {};  // tiles come from variables: this goes no deep way
+  if (def->code == OpCode::reduce) return def->attrs.integer("partial") ? def->attrs.text("kind") : "";
+  if (def->code != OpCode::get && !is_elementwise(def->code)) return {};
+  for (Value operand : def->operands)
+    if (const std::string_view kind = unfinished(operand); !kind.empty()) return kind;
+  return {};
 }
 
 Value BuilderState::literal(const Operand& operand, Elem elem) {
@@ -117,20 +171,67 @@ Value BuilderState::literal(const Operand& operand, Elem elem) {
   return emit(OpCode::constant, {}, {Type::scalar(elem)}, std::move(attrs), operand.at);
 }
 
-bool BuilderState::owns(const std::shared_ptr<BuilderState>& other, const Location& at) {
-  if (!other || other.get() == this) return true;  // a handle of nothing is poison, and says nothing
-  fault("a handle of another kernel is used here", at);
-  return false;
+Value BuilderState::value(const Operand& operand, Elem elem) {
+  return operand.is_tile ? read(operand.tile, operand.at) : literal(operand, elem);
 }
 
-Value BuilderState::index(const Operand& operand) {
-  return operand.tile ? read(*operand.tile, operand.at) : literal(operand, Elem::i32);
-}
+Value BuilderState::index(const Operand& operand) { return value(operand, Elem::i32); }
 
 std::vector<Value> BuilderState::indices(const std::vector<Operand>& operands) {
   std::vector<Value> values;
   for (const Operand& operand : operands) values.push_back(index(operand));
   return values;
+}
+
+BuilderState* kernel_of(std::initializer_list<const std::shared_ptr<BuilderState>*> handles, const Location& at) {
+  BuilderState* kernel = nullptr;
+  for (const auto* handle : handles)
+    if (!kernel) kernel = handle->get();
+  if (!kernel) return nullptr;
+  for (const auto* handle : handles) {
+    if (handle->get() == kernel) continue;
+    if (!*handle)
+      kernel->fault(no_handle, at);
+    else if (!kernel->discarded && !(*handle)->discarded)
+      kernel->fault("a handle of another kernel is used here", at);
+    return nullptr;
+  }
+  return kernel;
+}
+
+BuilderState* kernel_of(const std::vector<const Operand*>& operands) {
+  for (const Operand* operand : operands)
+    if (operand->tile.state) return operand->tile.state.get();
+  return nullptr;
+}
+
+BuilderState* kernel_of(const std::shared_ptr<BuilderState>& handle, const std::vector<const Operand*>& operands,
+                        const Location& at) {
+  if (handle) return handle.get();
+  if (BuilderState* kernel = kernel_of(operands)) kernel->fault(no_handle, at);
+  return nullptr;
+}
+
+Tile of_no_kernel(const std::vector<const Operand*>& operands, const char* fault, const std::source_location& at) {
+  Tile tile;
+  TileRef& ref = Access::ref(tile);
+  ref.fault = fault;
+  ref.at = at;
+  for (const Operand* operand : operands) {
+    if (!operand->is_tile) continue;
+    if (operand->tile.fault)
+      ref = operand->tile;
+    else
+      ref.fault = no_tile;
+    break;
+  }
+  return tile;
+}
+
+std::vector<const Operand*> pointers(std::initializer_list<Operand> operands) {
+  std::vector<const Operand*> all;
+  for (const Operand& operand : operands) all.push_back(&operand);
+  return all;
 }
 
 TLXJIT_NAMESPACE_END

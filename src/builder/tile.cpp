@@ -2,85 +2,39 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tlxjit/builder/tile.h"
 
+#include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "src/builder/elementwise_p.h"
+#include "tlxjit/builder/math.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
-namespace {
-
-/// An operand read at its place, its pending expansion not yet carried out.
-struct Read {
-  Value value = no_value;
-  int expand_axis = -1;
-};
-
-BuilderState* state_of(std::initializer_list<const Operand*> operands) {
-  for (const Operand* operand : operands)
-    if (operand->tile && operand->tile->valid()) return Access::state(*operand->tile).get();
-  return nullptr;
-}
-
-Read read(BuilderState& s, const Operand& operand) {
-  return {s.read(*operand.tile, operand.at), Access::expand_axis(*operand.tile)};
-}
-
-/// Brings a value to `shape`: repeats a scalar, carries out an expansion.
-Value fit(BuilderState& s, Read r, const Shape& shape, const Location& at) {
-  if (r.value == no_value) return no_value;
-  const Type type = s.module.type(r.value);
-  if (r.expand_axis >= 0 && shape.rank == type.shape.rank + 1) {
-    Attrs attrs;
-    attrs.set("axis", int64_t{r.expand_axis});
-    return s.emit(OpCode::broadcast, {r.value}, {Type::tile(shape, type.elem)}, std::move(attrs), at);
-  }
-  if (type.is_scalar() && shape.rank > 0)
-    return s.emit(OpCode::splat, {r.value}, {Type::tile(shape, type.elem)}, {}, at);
-  return r.value;
-}
-
-}  // namespace
-
-Tile elementwise(OpCode code, std::initializer_list<const Operand*> operands, Attrs attrs, size_t first_value,
+Tile elementwise(OpCode code, std::initializer_list<const Operand*> list, Attrs attrs, size_t first_value,
                  Elem result_elem) {
-  BuilderState* s = state_of(operands);
-  if (!s) return {};
-  const Location at = (*operands.begin())->at;
-  std::vector<Read> reads;
-  Elem elem = Elem::none;
-  Shape shape;
-  size_t i = 0;
-  for (const Operand* operand : operands) {
-    if (operand->tile && !operand->tile->valid()) return {};  // poison
-    reads.push_back(operand->tile ? read(*s, *operand) : Read{});
-    if (operand->tile) {
-      if (reads.back().value == no_value) return {};
-      const Type type = s->module.type(reads.back().value);
-      if (i >= first_value && elem == Elem::none) elem = type.elem;
-      if (reads.back().expand_axis < 0 && type.shape.rank > shape.rank) shape = type.shape;
-    }
-    ++i;
-  }
-  if (elem == Elem::none) {
+  const std::vector<const Operand*> operands(list);
+  BuilderState* s = kernel_of(operands);
+  if (!s)
+    return of_no_kernel(operands,
+                        "all values are numbers, whose element type is not known; compute with them in C++, or make a "
+                        "tile or scalar of one",
+                        operands[0]->at);
+  const Location at = operands[0]->at;
+  if (std::none_of(operands.begin() + static_cast<std::ptrdiff_t>(first_value), operands.end(),
+                   [](const Operand* x) { return x->is_tile; })) {
     s->fault(std::string(info(code).text) +
                  ": both values are numbers, whose type is not known; make a tile or scalar of one of them",
              at);
-    return {};
+    return s->poison();
   }
-  std::vector<Value> values;
-  i = 0;
-  for (const Operand* operand : operands) {
-    Read r = reads[i];
-    if (!operand->tile) r.value = s->literal(*operand, elem);
-    // A scalar condition chooses whole tiles; everything else is brought to one shape.
-    const bool keeps_shape = i++ < first_value && r.value != no_value && s->module.type(r.value).is_scalar();
-    values.push_back(keeps_shape ? r.value : fit(*s, r, shape, at));
-    if (values.back() == no_value) return {};
-  }
-  Type result = s->module.type(values[first_value]);
+  auto fitted = s->fit(operands, {.repeat_from = first_value, .may_expand = true}, at);
+  if (!fitted) return s->poison();
+  Type result = s->module.type(fitted->values[first_value]);
   if (result_elem != Elem::none) result.elem = result_elem;
-  return s->handle(s->emit(code, std::move(values), {result}, std::move(attrs), at), at);
+  Tile tile = s->handle(s->emit(code, std::move(fitted->values), {result}, std::move(attrs), at), at);
+  Access::ref(tile).expanded = fitted->expanded;
+  return tile;
 }
 
 namespace {
@@ -96,51 +50,61 @@ Tile compare(const char* pred, const Operand& a, const Operand& b) {
 Tile::Tile() = default;
 Tile::~Tile() = default;
 
-Tile::Tile(const Tile& other) : state_(other.state_), value_(other.value_), expand_axis_(other.expand_axis_) {
-  if (!valid() || !state_->module.type(value_).variable) return;
-  const Op* def = state_->module.def(other.value_);
-  const Location at = def ? state_->module.location(*def) : Location();
-  value_ = Access::value(state_->handle(state_->read(other, at), at));
+Tile::Tile(const Tile& other) : ref_(other.ref_) {
+  if (!valid() || !ref_.state->module.type(ref_.value).variable) return;
+  BuilderState& s = *ref_.state;
+  const Op* def = s.module.def(other.ref_.value);
+  ref_ = s.copy(other.ref_, def ? s.module.location(*def) : Location()).ref_;
 }
 
-Tile::Tile(Tile&& other) noexcept
-    : state_(std::move(other.state_)),
-      value_(std::exchange(other.value_, no_value)),
-      expand_axis_(other.expand_axis_) {}
+Tile::Tile(Tile&& other) noexcept : ref_(std::exchange(other.ref_, {})) {}
 
 Tile& Tile::operator=(const Tile& other) {
-  if (this != &other && other.valid()) {
-    auto state = other.state_;
+  if (this == &other) return *this;
+  if (other.valid()) {
+    const auto state = other.ref_.state;
     state->assign(*this, other);
+  } else if (!valid()) {
+    ref_ = other.ref_;
+  } else {
+    const Op* def = ref_.state->module.def(ref_.value);
+    (void)ref_.state->read(other, def ? ref_.state->module.location(*def) : Location());
   }
   return *this;
 }
 
 Tile& Tile::operator=(Tile&& other) {
   if (this == &other) return *this;
-  if (!valid()) {  // takes the other's variable over
-    state_ = std::move(other.state_);
-    value_ = std::exchange(other.value_, no_value);
-    expand_axis_ = other.expand_axis_;
-  } else if (other.valid()) {
-    auto state = other.state_;
-    state->assign(*this, other);
-  }
+  if (!valid())  // takes the other's variable over
+    ref_ = std::exchange(other.ref_, {});
+  else
+    *this = static_cast<const Tile&>(other);
   return *this;
 }
 
-Type Tile::type() const { return valid() ? state_->module.type(value_).as_value() : Type{}; }
+Type Tile::type() const { return valid() ? ref_.state->module.type(ref_.value).as_value() : Type{}; }
 
-Tile Tile::to(Elem elem, std::source_location at) const {
-  if (!valid()) return {};
-  const Value v = state_->read(*this, at);
-  if (v == no_value || state_->module.type(v).elem == elem) return state_->handle(v, at);
-  return state_->handle(state_->emit(OpCode::cast, {v}, {state_->module.type(v).with_elem(elem)}, {}, at), at);
-}
+Tile Tile::to(Elem elem, std::source_location at) const { return cast(Operand(*this, at), elem); }
 
-Tile Tile::expand(int axis) const {
+Tile Tile::expand(int axis, std::source_location at) const {
+  if (!ref_.state) {
+    const Operand self(*this, at);
+    return of_no_kernel({&self}, no_tile, at);
+  }
+  if (!valid()) return *this;
+  BuilderState& s = *ref_.state;
+  const int rank = shape().rank + std::popcount(ref_.expanded);
+  if (rank == Shape::max_rank || axis < 0 || axis > rank) {
+    s.fault(rank == Shape::max_rank
+                ? "expand: a tile has at most " + std::to_string(rank) + " axes"
+                : "expand: axis " + std::to_string(axis) + " is not one of 0 to " + std::to_string(rank),
+            at);
+    return s.poison();
+  }
   Tile t(*this);
-  t.expand_axis_ = static_cast<int8_t>(axis);
+  if (rank == 0) return t;
+  const unsigned low = (1u << axis) - 1, axes = t.ref_.expanded;
+  t.ref_.expanded = static_cast<uint8_t>((axes & low) | 1u << axis | (axes & ~low) << 1);
   return t;
 }
 

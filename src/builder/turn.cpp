@@ -12,14 +12,15 @@ TLXJIT_NAMESPACE_BEGIN
 // the turn round until all have, which they count in shared memory, written and read by whose turn it is.
 Turn Task::turn(std::source_location at) const {
   Turn turn;
-  if (!state_->in_task()) return turn;
-  const int replicas = state_->task_replicas;
+  if (!is_here(at)) return turn;
+  const int replicas = replicas_;
   if (replicas == 1) return turn;
   turn.state_ = state_;
   SharedBuffer left;
   Kernel kernel(state_);
   state_->inside(*state_->blocks.front(), [&] {
-    turn.barrier_ = kernel.barrier(replicas, state_->task_warps, state_->task_name + ".turn", at);
+    turn.barrier_ = kernel.barrier(replicas, state_->task_warps,
+                                   state_->tasks[static_cast<size_t>(number_) - 1].name + ".turn", at);
     left = kernel.buffer<int32_t>(1, {1}, {}, at);
   });
   turn.replica_ = replica(at);

@@ -48,8 +48,6 @@ std::optional<std::vector<RingField>> parse_fields(std::string_view text) {
     if (space == 0 || space == std::string_view::npos) return std::nullopt;
     auto view = parse_type("view<" + std::string(item.substr(space + 1)) + ">");
     if (!view) return std::nullopt;
-    for (const RingField& field : fields)
-      if (field.name == item.substr(0, space)) return std::nullopt;
     fields.push_back({std::string(item.substr(0, space)), *view});
   }
   if (fields.empty()) return std::nullopt;
@@ -111,7 +109,10 @@ std::string check_op(const Module& module, const Op& op) {
   const OpInfo& row = info(op.code);
   const int operands = static_cast<int>(op.operands.size());
   if (operands < row.min_operands || (row.max_operands >= 0 && operands > row.max_operands))
-    return "takes " + std::to_string(row.min_operands) + (row.max_operands == row.min_operands ? "" : " or more") +
+    return "takes " + std::to_string(row.min_operands) +
+           (row.max_operands == row.min_operands ? ""
+            : row.max_operands < 0               ? " or more"
+                                                 : " to " + std::to_string(row.max_operands)) +
            " operands, not " + std::to_string(operands);
   if (row.results < 0 ? op.results.empty() : static_cast<int>(op.results.size()) != row.results)
     return "has " + (row.results < 0 ? "one or more" : std::to_string(row.results)) + " results, not " +

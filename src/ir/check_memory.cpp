@@ -1,5 +1,7 @@
 // src/ir/check_memory.cpp — rules of declarations, control flow, tensors and the workspace.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <cmath>
+
 #include "src/ir/check_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -32,6 +34,8 @@ std::string check_control(const Module& module, const Op& op) {
   switch (op.code) {
     case OpCode::dim:
       if (op.attrs.text("name").empty()) return "needs a name";
+      if (const int64_t least = op.attrs.integer("min", op.attrs.find("min") ? -1 : 0); least < 0 || least > INT32_MAX)
+        return "its least value is 0 to 2^31 − 1";
       [[fallthrough]];
     case OpCode::sms:
     case OpCode::program_id:
@@ -40,12 +44,13 @@ std::string check_control(const Module& module, const Op& op) {
     case OpCode::scalar:
       if (op.attrs.text("name").empty()) return "needs a name";
       if (const Attr* above = op.attrs.find("above"))
-        if (!std::holds_alternative<double>(*above) ||
+        if (!std::holds_alternative<double>(*above) || std::isnan(std::get<double>(*above)) ||
             (module.type(op.results[0]).elem != Elem::f32 && module.type(op.results[0]).elem != Elem::f64))
           return "above is a real number, for a scalar of f32 or f64";
       return module.type(op.results[0]).is_scalar() ? "" : "gives a scalar";
     case OpCode::grid: return check_indices(module, op, 0);
     case OpCode::task: {
+      if (op.attrs.text("name").empty()) return "needs a name";
       const int64_t warps = op.attrs.integer("warps"), replicas = op.attrs.integer("replicas");
       const int64_t registers = op.attrs.integer("registers", 0);
       if (warps != 1 && warps != 2 && warps != 4 && warps != 8)

@@ -18,7 +18,7 @@ struct RingField {
 
 /// Fields in the form of the `fields` attribute: `a 128x64xbf16, b 256x64xbf16`.
 std::string format_fields(const std::vector<RingField>& fields);
-/// The inverse; nothing when the text is malformed or names a field twice.
+/// The inverse; nothing when the text is malformed.
 std::optional<std::vector<RingField>> parse_fields(std::string_view text);
 
 /// Whether an op maps scalars to a scalar and tiles of one shape to a tile of that shape, element by element.

@@ -40,7 +40,10 @@ std::string check_ring(const Module& module, const Op& op) {
         return "has 1 to 64 stages, not " + std::to_string(t.slots);
       auto fields = parse_fields(op.attrs.text("fields"));
       if (op.attrs.text("fields").empty()) return "has no fields; slot() adds one";
-      if (!fields) return "fields are written `name 128x64xbf16, …`, no name twice";
+      if (!fields) return "fields are written `name 128x64xbf16, …`";
+      for (size_t i = 0; i < fields->size(); ++i)
+        for (size_t j = 0; j < i; ++j)
+          if ((*fields)[i].name == (*fields)[j].name) return "two fields have the name '" + (*fields)[i].name + "'";
       for (const RingField& field : *fields)
         if (!field.view.shape.valid() || field.view.shape.rank < 1)
           return "field '" + field.name + "' is no tile of rank 1 to 5";

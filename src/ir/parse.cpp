@@ -25,9 +25,11 @@ class Parser {
     if (ok_) expect('}');
     skip();
     if (ok_ && at_ != text_.size()) fail("text after the kernel");
-    if (ok_)
-      for (bool defined : defined_)
-        if (!defined) fail("a value is used but never defined");
+    for (const Seen& seen : seen_)
+      if (ok_ && !seen.defined) {
+        at_ = seen.at;
+        fail("%" + std::to_string(seen.number) + " is used but never defined");
+      }
     if (!ok_) {
       Error error;
       error.kind = ErrorKind::user;
@@ -126,6 +128,7 @@ class Parser {
   Value value() {
     expect('%');
     if (!ok_) return 0;
+    const size_t begin = at_;
     const int64_t n = integer();
     if (n < 0 || n >= max_values) {
       fail("a value number is out of range");
@@ -134,15 +137,15 @@ class Parser {
     auto [found, inserted] = values_.try_emplace(static_cast<uint32_t>(n), no_value);
     if (inserted) {
       found->second = module_.new_value({});
-      defined_.push_back(false);
+      seen_.push_back({static_cast<uint32_t>(n), begin, false});
     }
     return found->second;
   }
 
   void define(Value v, const Type& type, Op* op) {
     if (!ok_) return;
-    if (defined_[v]) return fail("a value is defined twice");
-    defined_[v] = true;
+    if (seen_[v].defined) return fail("%" + std::to_string(seen_[v].number) + " is defined twice");
+    seen_[v].defined = true;
     module_.set_type(v, type);
     module_.set_def(v, op);
   }
@@ -288,7 +291,9 @@ class Parser {
     if (accept('@')) {
       Location location;
       location.file = quoted();
-      location.line = static_cast<uint32_t>(integer());
+      const int64_t line = integer();
+      if (line < 1 || line > UINT32_MAX) return fail("a line number is 1 to 2^32 − 1");
+      location.line = static_cast<uint32_t>(line);
       op.location = module_.add_location(location);
     }
     while (ok_ && accept('{')) {
@@ -305,7 +310,12 @@ class Parser {
   int fault_line_ = 0;
   Module module_;
   std::unordered_map<uint32_t, Value> values_;
-  std::vector<bool> defined_;
+  struct Seen {
+    uint32_t number;
+    size_t at;  // where it stands first
+    bool defined;
+  };
+  std::vector<Seen> seen_;  // by value
 };
 
 }  // namespace

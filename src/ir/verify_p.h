@@ -20,4 +20,8 @@ void verify_slots(const Module& module, const Report& report);
 /// kernels that have them; a constant grid is whole clusters.
 void verify_launch(const Module& module, const Report& report);
 
+/// Partial reductions: until `finish`, which has their kind, sums are added to and subtracted from one another and
+/// scaled, maxima are joined by `max` and shifted; nothing else is done with them.
+void verify_unfinished(const Module& module, const Report& report);
+
 TLXJIT_NAMESPACE_END

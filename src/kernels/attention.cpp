@@ -202,7 +202,7 @@ Kernel attention(const AttentionConfig& c) {
       if (crossed) k.range(*crossed, blocks).each([&](Index i) { step(blocks - 1 - i, true); });
       add_values(p);
 
-      l = finish_sum(l);
+      l = finish(l);
       const Tile log_sum = (m * to_base_2 + log2(l)) * ln_2;
       const Tile inverse = select(l == 0.f, 0.f, rcp(l));
       if (o.lse) {

@@ -134,6 +134,33 @@ TEST(Shape, BetweenElementwiseOpsAndVariables) {
   }
 }
 
+// Tiles that repeat along axes of one another.
+TEST(Shape, OuterSumsAndMasks) {
+  draws(4, [](Random& random) {
+    const int64_t m = random.integer(1, 12), n = random.integer(0, 1) ? m : random.integer(1, 12),
+                  d = random.integer(1, 12);
+    Data<Elem::i32> x({m}), y({n}), z({d}), plane({m, n}), cube({m, n, d});
+    fill(x, random);
+    fill(y, random);
+    fill(z, random);
+    Kernel k{"outer"};
+    const Tensor tx = k.tensor<int32_t>("x", {m}), ty = k.tensor<int32_t>("y", {n}), tz = k.tensor<int32_t>("z", {d}),
+                 tp = k.tensor<int32_t>("p", {m, n}), tc = k.tensor<int32_t>("c", {m, n, d});
+    in_task(k, [&] {
+      const Tile r = tx.load_tile({0}, {m}), c = ty.load_tile({0}, {n}), e = tz.load_tile({0}, {d});
+      const Tile sums = r.expand(1) + c.expand(0);
+      tp.store({0, 0}, select(r.expand(1) < c.expand(0), sums, r.expand(1) * 2 + 1));
+      tc.store({0, 0, 0}, sums.expand(2) * 3 - e.expand(0).expand(0));
+    });
+    TLXJIT_MUST(run(k, {x, y, z, plane, cube}));
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        ASSERT_EQ(plane[i * n + j], x[i] < y[j] ? x[i] + y[j] : 2 * x[i] + 1) << i << ", " << j;
+        for (int64_t l = 0; l < d; ++l) ASSERT_EQ(cube[(i * n + j) * d + l], 3 * (x[i] + y[j]) - z[l]) << l;
+      }
+  });
+}
+
 TEST(Shape, BL_101_IndexOfAFlattenedLoop) {
   Data<Elem::f32> b({5}), out({32, 32});
   for (int64_t i = 0; i < 5; ++i) b[i] = static_cast<float>(i);

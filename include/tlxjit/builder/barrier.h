@@ -65,7 +65,7 @@ class TLXJIT_API BarrierSlot {
 class TLXJIT_API Barrier {
  public:
   BarrierSlot operator[](Operand slot) const;
-  bool valid() const { return value_ != no_value; }
+  bool valid() const { return state_ && value_ != no_value; }
 
  private:
   friend class Kernel;

@@ -21,9 +21,9 @@ enum class Reduce { None, Add, Min, Max, And, Or, Xor };
 /// order; between instances, barriers order them.
 class TLXJIT_API View {
  public:
-  /// This replica's share of the rows.
+  /// This replica's share of the rows, of which all have equally many: else it is a fault.
   View part(const Task& task, std::source_location at = std::source_location::current()) const;
-  /// Rows [index · rows, (index + 1) · rows).
+  /// Rows [index · rows, (index + 1) · rows), in range at run time; `rows` divides those of the view.
   View part(Operand index, int64_t rows) const;
   /// The view with its two axes exchanged; no data moves.
   View t(std::source_location at = std::source_location::current()) const;
@@ -56,7 +56,7 @@ class TLXJIT_API View {
   void copy_lanes(const Tensor& tensor, std::initializer_list<Operand> offsets,
                   std::source_location at = std::source_location::current()) const;
 
-  bool valid() const { return value_ != no_value; }
+  bool valid() const;
   Type type() const;
 
  private:
@@ -81,7 +81,7 @@ class TLXJIT_API SharedBuffer {
   int slots() const;
   /// Bytes of one slot: what a copy into it brings.
   int64_t bytes() const;
-  bool valid() const { return value_ != no_value; }
+  bool valid() const;
 
  private:
   friend class Kernel;

@@ -27,8 +27,8 @@ class Turn;
 
 /// What a masked access leaves out, and what a load gives there: 0 unless `other` says something else.
 struct Masked {
-  std::optional<Operand> mask = {};   ///< a tile of b1; where it is false nothing is read or written
-  std::optional<Operand> other = {};  ///< of loads: also where the tensor has no element
+  OptionalOperand mask = {};   ///< a tile of b1; where it is false nothing is read or written
+  OptionalOperand other = {};  ///< of loads: also where the tensor has no element
 };
 
 /// What an atomic op makes of the element and the value.
@@ -36,7 +36,7 @@ enum class Atomic { add, min, max, bit_and, bit_or, bit_xor, exchange };
 /// How an atomic op is ordered with the other accesses of its instance, as seen by others.
 enum class Order { relaxed, acquire, release, acq_rel };
 struct AtomicOptions {
-  std::optional<Operand> mask = {};
+  OptionalOperand mask = {};
   Order order = Order::relaxed;
 };
 
@@ -50,7 +50,7 @@ class TLXJIT_API Tensor {
   /// ends. Tiles of it begin at offsets ≥ 0: what lies behind a window is hidden, what lies before it is not.
   Tensor window(int axis, Operand offset, Operand extent) const;
   /// One element at `indices`, which must be inside.
-  Scalar load(std::initializer_list<Operand> indices) const;
+  Scalar load(std::initializer_list<Operand> indices, std::source_location at = std::source_location::current()) const;
   /// Writes a tile at `offsets`. May be in flight until the instance ends.
   void store(std::initializer_list<Operand> offsets, const Tile& tile,
              std::source_location at = std::source_location::current()) const;
@@ -66,7 +66,7 @@ class TLXJIT_API Tensor {
   Tile load_at(std::initializer_list<Operand> indices, Masked masked = {},
                std::source_location at = std::source_location::current()) const;
   /// Writes each element of the tile to its place; indices outside are dropped. Where places are equal one is kept.
-  void store_at(std::initializer_list<Operand> indices, const Operand& tile, std::optional<Operand> mask = {},
+  void store_at(std::initializer_list<Operand> indices, const Operand& tile, OptionalOperand mask = {},
                 std::source_location at = std::source_location::current()) const;
   /// Atomically makes the element at `indices` op(element, value) and gives its former value. Where an index or the
   /// value is a tile: once for each element of that tile; else once per instance. i32, u32, i64, u64; f32 and f64 for
@@ -77,7 +77,7 @@ class TLXJIT_API Tensor {
   Tile compare_exchange(std::initializer_list<Operand> indices, const Operand& expected, const Operand& value,
                         AtomicOptions options = {}, std::source_location at = std::source_location::current()) const;
   /// The element at `indices` as a flag (builder/flag.h); of a whole tensor, not of a view.
-  Flag flag(std::initializer_list<Operand> indices) const;
+  Flag flag(std::initializer_list<Operand> indices, std::source_location at = std::source_location::current()) const;
   /// Brings a tile at `offsets` nearer, to the second-level cache of a GPU; changes nothing.
   void prefetch(std::initializer_list<Operand> offsets, Shape shape,
                 std::source_location at = std::source_location::current()) const;
@@ -94,11 +94,13 @@ class TLXJIT_API Tensor {
   Value value_ = no_value;
 };
 
-/// A field's name, with the place that names it: operator[] takes no further argument.
-struct FieldName {
-  std::string_view name;
+/// A name and the place that gives it, for calls that cannot take the place as an argument of its own.
+struct Name {
+  std::string_view text;
   std::source_location at;
-  FieldName(const char* text, std::source_location where = std::source_location::current()) : name(text), at(where) {}
+  template <class T>
+    requires std::is_convertible_v<const T&, std::string_view>
+  Name(const T& name, std::source_location where = std::source_location::current()) : text(name), at(where) {}
 };
 
 /// One slot of a ring, held from acquire or wait to the end of the region (or publish, release).
@@ -107,12 +109,12 @@ class TLXJIT_API Slot {
   /// Fills a field from a tensor of the same rank; completes on the slot.
   void load(std::string_view field, const Tensor& tensor, std::initializer_list<Operand> offsets,
             std::source_location at = std::source_location::current()) const;
-  /// Fills a field from a tile. With a task, each of its replicas fills its part of the rows.
+  /// Fills a field from a tile of its shape. With a task, each of its replicas fills its part of the rows.
   void store(std::string_view field, const Tile& tile, std::source_location at = std::source_location::current()) const;
   void store(std::string_view field, const Tile& tile, const Task& task,
              std::source_location at = std::source_location::current()) const;
   /// A field of a slot that was waited for.
-  View operator[](FieldName field) const;
+  View operator[](Name field) const;
   void publish(std::source_location at = std::source_location::current()) const;
   void release(std::source_location at = std::source_location::current()) const;
 
@@ -126,6 +128,7 @@ class TLXJIT_API Slot {
 /// `stages` slots of named fields in shared memory, between the tasks that fill and those that drain them.
 class TLXJIT_API Ring {
  public:
+  /// Adds a field: in each slot a tile of rank 1 to 5 under this name, which no other field of the ring has.
   Ring& slot(std::string_view field, Elem elem, Shape shape, std::source_location at = std::source_location::current());
   template <class T>
   Ring& slot(std::string_view field, Shape shape, std::source_location at = std::source_location::current()) {
@@ -148,22 +151,26 @@ class TLXJIT_API Ring {
  private:
   friend class Kernel;
   Ring& count(const char* side, int instances, const Location& at);
+  void skip(const char* side, const Operand& slots) const;
   std::shared_ptr<BuilderState> state_;
   Value value_ = no_value;
 };
 
-/// Sums of dots, with identity: one per declaration and instance. Cleared where it is declared.
+/// Sums of dots, M × N of f32 or i32, with identity: one per declaration and instance. Cleared where it is declared.
 class TLXJIT_API Accumulator {
  public:
   void clear(std::source_location at = std::source_location::current()) const;
-  /// acc += a · b, asynchronous; the waits are placed by the lowering.
+  /// acc += a · b, asynchronous; the waits are placed by the lowering. a is M × K and b K × N, of one element type: i8
+  /// and u8 sum in i32, floats in f32.
   void dot(const View& a, const View& b, std::source_location at = std::source_location::current()) const;
   void dot(const Tile& a, const View& b, std::source_location at = std::source_location::current()) const;
+  /// The sums as a tile, M × N. Waits for the dots on them.
   Tile read(std::source_location at = std::source_location::current()) const;
-  /// Runs `fn(column, slab)` for slabs of `width` columns; unrolled while the kernel is built.
+  /// Runs `fn(column, slab)` for slabs of `width` columns, the M × width sums from that column on; unrolled while the
+  /// kernel is built. A fault unless `width` divides N.
   void slabs(int64_t width, const std::function<void(Index, Tile)>& fn,
              std::source_location at = std::source_location::current()) const;
-  /// acc = fn(acc).
+  /// acc = fn(acc); `fn` gives a tile of the same type.
   void update(const std::function<Tile(Tile)>& fn, std::source_location at = std::source_location::current()) const;
 
  private:
@@ -172,17 +179,27 @@ class TLXJIT_API Accumulator {
   Value value_ = no_value;
 };
 
+/// Whether `fn` is a std::function or a pointer that holds nothing.
+template <class Fn>
+bool is_empty(const Fn& fn) {
+  if constexpr (std::is_pointer_v<Fn> || requires { fn.operator bool(); })
+    return !fn;
+  else
+    return false;
+}
+
 /// The sequence of tiles that a program works through; the same in every instance that iterates it.
 class TLXJIT_API Tiles {
  public:
   /// `fn` takes as many indices as the schedule yields.
   template <class Fn>
   void each(Fn&& fn, std::source_location at = std::source_location::current()) const {
+    if (is_empty(fn)) return run({}, -1, at);
     run([&](std::vector<Index>& i) { call(fn, i); }, wanted<Fn>(), at);
   }
   int indices() const;
   /// The tiles of which replica r of the task's n takes every n-th, from the r-th on.
-  Tiles split(const Task& task) const;
+  Tiles split(const Task& task, std::source_location at = std::source_location::current()) const;
 
  private:
   friend class Kernel;
@@ -230,7 +247,9 @@ class TLXJIT_API Range {
  public:
   template <class Fn>
   void each(Fn&& fn, std::source_location at = std::source_location::current()) const {
-    if constexpr (std::is_invocable_v<Fn&>)
+    if (is_empty(fn))
+      run({}, at);
+    else if constexpr (std::is_invocable_v<Fn&>)
       run([&](Index&) { fn(); }, at);
     else
       run([&](Index& i) { fn(std::move(i)); }, at);
@@ -243,13 +262,14 @@ class TLXJIT_API Range {
   Value low_ = no_value, high_ = no_value, step_ = no_value;
 };
 
-/// The instance of a task, inside its body.
+/// The instance of a task, inside its body; any other use of it is a fault.
 class TLXJIT_API Task {
  public:
   Index replica(std::source_location at = std::source_location::current()) const;
-  int replicas() const;
-  /// Where this replica's share of `total` begins: replica · total / replicas.
+  int replicas() const { return replicas_; }
+  /// Where this replica's share of `total` begins: replica · total / replicas. A fault unless `total` divides.
   Index offset(int64_t total, std::source_location at = std::source_location::current()) const;
+  /// An accumulator of f32 or i32 and rank 2, cleared.
   template <class T>
   Accumulator accumulator(Shape shape, std::source_location at = std::source_location::current()) const {
     return accumulator(elem_of<T>, shape, at);
@@ -273,14 +293,24 @@ class TLXJIT_API Task {
 
  private:
   friend class TaskBuilder;
+  friend class Slot;
+  friend class Tiles;
+  friend class View;
   Task() = default;
+  /// Whether its body is being written; a fault if not.
+  bool is_here(const std::source_location& at) const;
+  Tile nothing(const std::source_location& at) const;
   std::shared_ptr<BuilderState> state_;
+  int number_ = 0;
+  int replicas_ = 1;
 };
 
 /// Whose turn it is among the replicas of a task (ping-pong): replica r takes it after replica r − 1 has passed it on.
 /// Replicas that have left their body pass it on until all have.
 class TLXJIT_API Turn {
  public:
+  Turn(const Turn&) = default;  // and no move: a turn that was moved away would not wait
+  Turn& operator=(const Turn&) = default;
   /// Waits for this replica's turn.
   void take(std::source_location at = std::source_location::current());
   /// Gives it to the next replica. What was issued may be in flight.
@@ -299,10 +329,12 @@ class TLXJIT_API Turn {
 inline constexpr const char* Producer = "producer";
 inline constexpr const char* Consumer = "consumer";
 
-/// `k.task(Producer).warps(1).registers(40).body([&] { … })`. Call order: the settings, then body.
+/// `k.task(Producer).warps(1).registers(40).body([&] { … })`. Call order: the settings, then body, which each task has.
 class TLXJIT_API TaskBuilder {
  public:
+  /// Of an instance: 1, 2, 4 or 8.
   TaskBuilder& warps(int count) { return warps_ = count, *this; }
+  /// Instances, 1 to 32.
   TaskBuilder& replicas(int count) { return replicas_ = count, *this; }
   /// Registers per thread, 24 to 256 in steps of 8; a hint to back ends that can divide them.
   TaskBuilder& registers(int count) { return registers_ = count, *this; }
@@ -310,7 +342,9 @@ class TLXJIT_API TaskBuilder {
   TaskBuilder& staggered() { return staggered_ = true, *this; }
   template <class Fn>
   void body(Fn&& fn) {
-    if constexpr (std::is_invocable_v<Fn&, Task&>)
+    if (is_empty(fn))
+      run({});
+    else if constexpr (std::is_invocable_v<Fn&, Task&>)
       run([&](Task& t) { fn(t); });
     else
       run([&](Task&) { fn(); });
@@ -321,8 +355,7 @@ class TLXJIT_API TaskBuilder {
   TaskBuilder() = default;
   void run(const std::function<void(Task&)>& fn);
   std::shared_ptr<BuilderState> state_;
-  std::string name_;
-  std::source_location at_;
+  int number_ = 0;
   int warps_ = 4, replicas_ = 1, registers_ = 0;
   bool staggered_ = false;
 };
@@ -331,20 +364,24 @@ struct PersistentOptions {
   int group = 0;  ///< tiles of the first axis that are walked together for the sake of the cache; 0: row by row
 };
 
-/// A kernel under construction. Handles stay valid when it moves.
+/// A kernel under construction. Handles stay valid when it moves; a call on the Kernel that was moved away is a fault
+/// in the one that it became.
 class TLXJIT_API Kernel {
  public:
-  explicit Kernel(std::string name);
+  explicit Kernel(std::string name, std::source_location at = std::source_location::current());
   ~Kernel();
   Kernel(Kernel&&) noexcept;
   Kernel& operator=(Kernel&&) noexcept;
 
-  /// A symbolic dimension, bound from the tensors of a call; `at_least` is a promise checked at launch.
+  /// A symbolic dimension, bound from the tensors of a call; `at_least`, 0 or more, is a promise checked at launch.
   Index dim(std::string_view name, int64_t at_least = 0, std::source_location at = std::source_location::current());
-  template <class... Names>
-  std::array<Index, sizeof...(Names)> dims(Names... names) {
-    return {dim(names)...};
-  }
+  std::array<Index, 1> dims(Name a) { return {dim(a.text, 0, a.at)}; }
+  std::array<Index, 2> dims(Name a, Name b) { return dims_of<2>({a, b}); }
+  std::array<Index, 3> dims(Name a, Name b, Name c) { return dims_of<3>({a, b, c}); }
+  std::array<Index, 4> dims(Name a, Name b, Name c, Name d) { return dims_of<4>({a, b, c, d}); }
+  std::array<Index, 5> dims(Name a, Name b, Name c, Name d, Name e) { return dims_of<5>({a, b, c, d, e}); }
+  std::array<Index, 6> dims(Name a, Name b, Name c, Name d, Name e, Name f) { return dims_of<6>({a, b, c, d, e, f}); }
+  /// A parameter in global memory, of 1 to 5 axes; its extents, outermost first, are scalars of i32.
   Tensor tensor(Elem elem, std::string_view name, std::initializer_list<Operand> extents,
                 std::source_location at = std::source_location::current());
   template <class T>
@@ -361,6 +398,7 @@ class TLXJIT_API Kernel {
     return scalar(elem_of<T>, name, above, at);
   }
 
+  /// A ring of 1 to 64 slots.
   Ring ring(int stages, std::source_location at = std::source_location::current());
 
   /// Shared memory by hand: `slots` tiles.
@@ -371,8 +409,8 @@ class TLXJIT_API Kernel {
                       std::source_location at = std::source_location::current()) {
     return buffer(elem_of<T>, slots, shape, options, at);
   }
-  /// Barriers by hand: a phase of a slot completes after `arrivals` and when no expected byte is missing. The name
-  /// stands in reports of deadlocks.
+  /// Barriers by hand, 1 to 4096 slots: a phase of a slot completes after `arrivals`, 1 or more, and when no expected
+  /// byte is missing. The name stands in reports of deadlocks.
   Barrier barrier(int slots, int arrivals, std::string_view name = {},
                   std::source_location at = std::source_location::current());
   NamedBarrier named_barrier(int participants, std::string_view name = {},
@@ -415,7 +453,11 @@ class TLXJIT_API Kernel {
 
   TaskBuilder task(std::string_view name, std::source_location at = std::source_location::current());
   Range range(Operand high);
-  Range range(Operand low, Operand high, Operand step = 1);
+  Range range(Operand low, Operand high);
+  Range range(Operand low, Operand high, Operand step);
+  /// A new variable that begins with this value, literals of i32: `Index j = k.variable(i)` of a loop's index i. In a
+  /// task.
+  Tile variable(Operand value);
   void when(Operand condition, const std::function<void()>& then, const std::function<void()>& otherwise = {});
   /// While `condition` holds; both are run once, while the kernel is built.
   void loop(const std::function<Tile()>& condition, const std::function<void()>& body,
@@ -449,9 +491,18 @@ class TLXJIT_API Kernel {
   friend class Task;
   friend class Turn;
   explicit Kernel(std::shared_ptr<BuilderState> state);
+  /// Where a call writes: this kernel, unless it was moved away.
+  BuilderState& use(const std::source_location& at);
+  template <size_t n>
+  std::array<Index, n> dims_of(const std::array<Name, n>& names) {
+    std::array<Index, n> dims;
+    for (size_t i = 0; i < n; ++i) dims[i] = dim(names[i].text, 0, names[i].at);
+    return dims;
+  }
   Tiles schedule(const char* kind, Operand total, const std::function<TileAt(Index)>& map);
   Tiles grid_of(const char* kind, const Operand& rows, const Operand& columns, PersistentOptions options);
   std::shared_ptr<BuilderState> state_;
+  bool moved_ = false;
 };
 
 TLXJIT_NAMESPACE_END

@@ -18,14 +18,16 @@ TLXJIT_NAMESPACE_BEGIN
 /// from f32. Maxima and minima: a number wins over NaN. The last three are of integers and b1.
 enum class Reduction { sum, prod, max, min, bit_and, bit_or, bit_xor };
 
-/// How far a reduction goes at once. `Partial` (sums and maxima of f32) leaves each lane its share, which `finish`
-/// adds up: between the two only +, − and scaling by row values apply.
+/// How far a reduction goes at once. `Partial` (sums and maxima of f32, of rank 2 and more) leaves each lane its share,
+/// which `finish` joins. An unfinished sum may be added to or subtracted from another or 0, and be scaled by a row
+/// value; an unfinished maximum may be joined by `max` with any, and row values be added or subtracted. The verifier
+/// refuses whatever else is done with one.
 enum class Extent { Whole, Partial };
 
 /// The axis disappears; a tile of rank 1 gives a scalar. The order in which sums are taken is fixed per binary.
 TLXJIT_API Tile reduce(Operand x, int axis, Reduction kind);
 TLXJIT_API Tile sum(Operand x, int axis, Extent extent = Extent::Whole);
-TLXJIT_API Tile finish_sum(Operand x);
+TLXJIT_API Tile finish(Operand x);  ///< of what sum or maximum left unfinished
 TLXJIT_API Tile prod(Operand x, int axis);
 TLXJIT_API Tile maximum(Operand x, int axis, Extent extent = Extent::Whole);  ///< a number wins over NaN
 TLXJIT_API Tile minimum(Operand x, int axis);                                 ///< a number wins over NaN

@@ -8,6 +8,7 @@
 
 #include <concepts>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <type_traits>
 
@@ -52,11 +53,23 @@ inline constexpr Elem elem_of<f8e4m3> = Elem::f8e4m3;
 template <>
 inline constexpr Elem elem_of<f8e5m2> = Elem::f8e5m2;
 
+/// What a Tile stands for; a copy of it makes no new variable.
+struct TileRef {
+  std::shared_ptr<BuilderState> state;  ///< none: of no kernel
+  Value value = no_value;               ///< a variable inside tasks, else a plain value
+  uint8_t expanded = 0;                 ///< bit a: repeats along axis a, as far as what it is combined with
+  const char* fault = nullptr;          ///< of no kernel: what the first kernel that meets it is told,
+  std::source_location at;              ///< and where that happened
+};
+
 /// A tile or, with rank 0, a scalar (uniform over the instance). Inside a task every Tile is a mutable
 /// variable: copying makes a new variable with the present value, assigning writes the variable, also from
-/// inside loops and branches. Outside tasks scalars are constants of the kernel.
+/// inside loops and branches. Loop indices, and scalars made outside of tasks, are fixed inside of them, and so are
+/// their copies: Kernel::variable makes a variable of one. Outside tasks an assignment replaces the handle.
 ///
-/// A call that failed returns a poison Tile; its fault is in Kernel::faults(), and ops on it say nothing.
+/// A call that failed returns a poison Tile; its fault is in Kernel::faults(), and ops on it say nothing. A Tile that
+/// was never given a value, or was moved away, is a fault where a kernel meets it; so is what was made of numbers
+/// alone, `exp2(0.5)`, as nothing says its element type.
 class TLXJIT_API Tile {
  public:
   Tile();
@@ -72,11 +85,12 @@ class TLXJIT_API Tile {
   Tile to(std::source_location at = std::source_location::current()) const {
     return to(elem_of<T>, at);
   }
-  /// Adds an axis along which the tile repeats to the extent of the other operand: a row maximum m of x
-  /// combines with it as `x - m.expand(1)`.
-  Tile expand(int axis) const;
+  /// Adds an axis, number `axis` of the result (0 to rank), along which the tile repeats as far as what it is combined
+  /// with: a row maximum m of x goes as `x - m.expand(1)`, and `r.expand(1) + c.expand(0)` is every sum of two. Until
+  /// an op brings the extent, shape() is without the axis, and what has to know it is a fault. A scalar repeats anyway.
+  Tile expand(int axis, std::source_location at = std::source_location::current()) const;
 
-  bool valid() const { return value_ != no_value; }
+  bool valid() const { return ref_.value != no_value; }
   Type type() const;
   Elem elem() const { return type().elem; }
   Shape shape() const { return type().shape; }
@@ -84,24 +98,26 @@ class TLXJIT_API Tile {
  private:
   friend struct BuilderState;
   friend struct Access;
-  std::shared_ptr<BuilderState> state_;
-  Value value_ = no_value;   // a variable inside tasks, else a plain value
-  int8_t expand_axis_ = -1;  // an expansion that the next operator carries out
+  friend struct Operand;
+  TileRef ref_;
 };
 
 using Scalar = Tile;
 using Index = Tile;  ///< a scalar of i32
 
-/// What operators take: a tile, or a number that takes the type of the other side.
+/// What operators take: a tile, or a number that takes the type of the other side. One that is kept stands for the same
+/// variable as its tile, and outlives it.
 struct Operand {
-  const Tile* tile = nullptr;
+  TileRef tile;
+  bool is_tile = false;
   bool is_real = false;
   bool is_large = false;  ///< an integer of 2^63 or more; `integer` has its bits
   int64_t integer = 0;
   double real = 0;
   std::source_location at;
 
-  Operand(const Tile& t, std::source_location where = std::source_location::current()) : tile(&t), at(where) {}
+  Operand(const Tile& t, std::source_location where = std::source_location::current())
+      : tile(t.ref_), is_tile(true), at(where) {}
   template <class T>
     requires std::is_arithmetic_v<T>
   Operand(T number, std::source_location where = std::source_location::current()) : at(where) {
@@ -113,6 +129,18 @@ struct Operand {
       is_large = std::is_unsigned_v<T> && integer < 0;
     }
   }
+};
+
+/// An operand that may be left out. A std::optional would know a line of its own instead of the caller's.
+struct OptionalOperand {
+  std::optional<Operand> given;
+
+  OptionalOperand() = default;
+  OptionalOperand(const Operand& operand) : given(operand) {}
+  template <class T>
+    requires std::is_arithmetic_v<T> || std::is_same_v<T, Tile>
+  OptionalOperand(const T& operand, std::source_location where = std::source_location::current())
+      : given(std::in_place, operand, where) {}
 };
 
 TLXJIT_API Tile operator+(Operand a, Operand b);

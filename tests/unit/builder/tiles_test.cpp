@@ -165,5 +165,29 @@ TEST(BuilderTiles, LiteralsTakeTheTensorsType) {
   EXPECT_THAT(text, HasSubstr("[kind = \"cas\", order = \"acq_rel\"] : u64"));
 }
 
+TEST(BuilderTiles, PartialReductionsAreFinishedByTheirKind) {
+  const std::string text = text_of([](Fixture& f, Task& t) {
+    const Tile x = f.x.load_tile({0, 0}, {4, 6});
+    Tile l = t.full<float>({4}, 0), m = t.full<float>({4}, -INFINITY);
+    f.k.range(f.n).each([&] {
+      l = l * 0.5 + sum(x, 1, Extent::Partial);
+      m = max(m, maximum(x, 1, Extent::Partial));
+    });
+    f.y.store({0}, finish(l) + finish(m));
+  });
+  EXPECT_THAT(text, HasSubstr("[kind = \"sum\"] : tile<4xf32>"));
+  EXPECT_THAT(text, HasSubstr("[kind = \"max\"] : tile<4xf32>"));
+  expect_fault("finish: this is no unfinished sum or maximum", [](Fixture&, Task& t) -> uint32_t {
+    (void)finish(sum(t.full<float>({4, 6}, 0), 1));
+    return __LINE__ - 1;
+  });
+  Fixture f;
+  f.k.task("t").body([&](Task& t) { f.y.store({0}, maximum(t.full<float>({4, 6}, 0), 1, Extent::Partial)); });
+  const auto faults = f.k.verify();
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].message,
+            "store: an unfinished maximum is used, of which each lane has its share; finish it first");
+}
+
 }  // namespace
 }  // namespace tlxjit

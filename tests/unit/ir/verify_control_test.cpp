@@ -18,7 +18,7 @@ TEST(VerifyControl, Counts) {
       {"if %12 {\n}", "1: if: has 2 regions, not 1"},
       {"reduce.custom %10 [axis = 1] {\n(%40: f32, %41: f32)\nyield %40\n}",
        "1: reduce.custom: has one or more results, not 0"},
-      {"dot %11, %10 [overwrite = \"never\"]", "1: dot: takes 3 or more operands, not 2"},
+      {"dot %11, %10 [overwrite = \"never\"]", "1: dot: takes 3 to 4 operands, not 2"},
   });
 }
 
