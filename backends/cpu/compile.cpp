@@ -12,6 +12,7 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/DCE.h>
@@ -250,6 +251,7 @@ bool initialise(std::string& message) {
           llvm::InitializeNativeTarget();
           llvm::InitializeNativeTargetAsmPrinter();
           llvm::InitializeNativeTargetAsmParser();
+          llvm::vfs::getRealFileSystem();  // counted by every PassBuilder; ThreadSanitizer sees it made before that
         },
         nullptr, *why);
   });

@@ -5,10 +5,16 @@
 #include <cstdlib>
 #include <new>
 
+#include "backends/cpu/sanitizers_p.h"
+
 static thread_local int allocations = 0;
 
 int tlxjit::allocations_so_far() { return allocations; }
 
+#if TLXJIT_TSAN
+// Its run time has an operator new, which a program cannot replace in part.
+extern "C" TLXJIT_UNSEEN_BY_TSAN void __sanitizer_malloc_hook(const volatile void*, size_t) { ++allocations; }
+#else
 void* operator new(size_t size) {
   ++allocations;
   if (void* p = std::malloc(size ? size : 1)) return p;
@@ -16,3 +22,4 @@ void* operator new(size_t size) {
 }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }
+#endif
