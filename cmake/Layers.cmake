@@ -3,7 +3,7 @@
 
 # Warnings and include folders shared by every target of this project.
 add_library(tlxjit_settings INTERFACE)
-target_compile_options(tlxjit_settings INTERFACE -Wall -Wextra -Werror
+target_compile_options(tlxjit_settings INTERFACE -Wall -Wextra $<$<BOOL:${TLXJIT_WERROR}>:-Werror>
   # GCC 12 sees overlaps in std::string concatenation that are not there (GCC bug 105651).
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
 target_compile_definitions(tlxjit_settings INTERFACE FMT_HEADER_ONLY=1)
