@@ -34,7 +34,7 @@ static_assert(sizeof(Barrier) == 24);
 
 /// How an element of a tensor is compared with a value.
 struct FlagTest {
-  enum Bits : uint32_t { predicate = 7, wide = 8, is_signed = 16 };  // predicate: as in CmpPredicate
+  enum Bits : uint32_t { predicate = 7, wide = 8, is_signed = 16 };  // predicate: a Predicate
   uint32_t bits = 0;
 
   int64_t load(const void* flag) const;
@@ -113,12 +113,10 @@ struct Box {
   int32_t bytes;   // of an element
   int32_t ragged;  // the axis that `bound` limits, or −1
   int32_t mode;    // a BoxMode
-  int32_t reduce;  // a CopyReduction: what a store does with what is there
+  int32_t reduce;  // a CopyReduction: what a store does with what is there; −1: it replaces that
   int32_t elem;    // an Elem; only reductions ask
   int64_t extent[5];
 };
-
-enum CopyReduction : int32_t { replace, reduce_add, reduce_min, reduce_max, reduce_and, reduce_or, reduce_xor };
 
 /// The part of a copy that is known only when it runs.
 struct BoxAt {

@@ -54,7 +54,7 @@ struct Copy {
     if (bytes == 0) return;
     local += low[k] * box.bytes;
     const bool store = box.mode == static_cast<int32_t>(BoxMode::store);
-    if (store && box.reduce != replace)
+    if (store && box.reduce >= 0)
       return reduce(static_cast<Elem>(box.elem), static_cast<CopyReduction>(box.reduce), global, local,
                     high[k] - low[k]);
     store ? copy_row(global, local, bytes) : copy_row(local, global, bytes);

@@ -27,7 +27,7 @@ void give_stacks(StackPool& stacks, const std::vector<Context>& contexts) {
 
 }  // namespace
 
-Memory::Memory(size_t bytes, const std::vector<Gap>& gaps) : bytes_(bytes), gaps_(&gaps) {
+Memory::Memory(size_t bytes, std::vector<Gap> gaps) : bytes_(bytes), gaps_(std::move(gaps)) {
   if (bytes == 0) return;
   void* data = nullptr;
   if (tsan) {
@@ -52,7 +52,7 @@ void Memory::watch(bool on) {
   const size_t end = rounded(bytes_);
   unpoison(data(), end);
   if (!on) return;
-  for (const Gap& gap : *gaps_) poison(data() + gap.begin, gap.end - gap.begin);
+  for (const Gap& gap : gaps_) poison(data() + gap.begin, gap.end - gap.begin);
   poison(data() + bytes_, end - bytes_);
 }
 
@@ -74,11 +74,12 @@ size_t Program::instances() const {
 Lane::Lane(const Program& program, StackPool& stacks) : program_(program), stacks_(stacks) {
   const auto cluster = static_cast<size_t>(program.cluster);
   const size_t stride = shared_stride(program.shared_bytes), slots = program.barrier_counts.size();
+  std::vector<Gap> gaps;
   for (size_t rank = 0; rank < cluster; ++rank) {
-    for (const Gap& gap : program.shared_gaps) gaps_.push_back({rank * stride + gap.begin, rank * stride + gap.end});
-    if (rank + 1 < cluster) gaps_.push_back({rank * stride + program.shared_bytes, (rank + 1) * stride});
+    for (const Gap& gap : program.shared_gaps) gaps.push_back({rank * stride + gap.begin, rank * stride + gap.end});
+    if (rank + 1 < cluster) gaps.push_back({rank * stride + program.shared_bytes, (rank + 1) * stride});
   }
-  shared_ = Memory((cluster - 1) * stride + program.shared_bytes, gaps_);
+  shared_ = Memory((cluster - 1) * stride + program.shared_bytes, std::move(gaps));
   shared_.fill(0xff);
   barriers_.resize(cluster * slots);
   contexts.reserve(program.instances());

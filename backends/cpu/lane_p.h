@@ -22,7 +22,7 @@ struct Gap {
 class Memory {
  public:
   Memory() = default;
-  explicit Memory(size_t bytes, const std::vector<Gap>& gaps = {});
+  explicit Memory(size_t bytes, std::vector<Gap> gaps = {});
   uint8_t* data() const { return data_.get(); }
   size_t bytes() const { return bytes_; }
   /// Sets every byte.
@@ -38,7 +38,7 @@ class Memory {
   void watch(bool on);
   std::unique_ptr<uint8_t, Free> data_{nullptr, Free{0}};
   size_t bytes_ = 0;
-  const std::vector<Gap>* gaps_ = nullptr;
+  std::vector<Gap> gaps_;
 };
 
 struct TaskCode {
@@ -92,7 +92,6 @@ class Lane {
 
   const Program& program_;
   StackPool& stacks_;
-  std::vector<Gap> gaps_;
   Memory shared_;
   std::vector<Barrier> barriers_;
   Barrier together_{};

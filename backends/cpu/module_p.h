@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "backends/cpu/lane_p.h"
-#include "backends/cpu/per_process_p.h"
 #include "backends/cpu/pool_p.h"
+#include "src/runtime/per_process_p.h"
 
 struct tlxjit_cpu_kernel {
   /// What launches share.
@@ -19,7 +19,7 @@ struct tlxjit_cpu_kernel {
     size_t made = 0;                                        // lanes in all
   };
   tlxjit::cpu::Program program;
-  tlxjit::cpu::PerProcess<Shared> shared;
+  tlxjit::runtime::PerProcess<Shared> shared;
 
   /// Makes lanes until there are so many in all.
   void reserve(Shared& shared, size_t lanes);

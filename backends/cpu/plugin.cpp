@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tlxjit_source_hash.h>  // made by the build
 
+#include <exception>
 #include <new>
 
 #include "backends/cpu/compile_p.h"
@@ -26,8 +27,10 @@ tlxjit_cpu_status compile(const char* text, size_t length, const tlxjit_cpu_opti
     return status;
   } catch (const std::bad_alloc&) {
     return cpu::fail(*failure, TLXJIT_CPU_MEMORY, "no memory to compile");
+  } catch (const std::exception& e) {
+    return cpu::fail(*failure, TLXJIT_CPU_INTERNAL, e.what());
   } catch (...) {
-    return cpu::fail(*failure, TLXJIT_CPU_COMPILER, "an unexpected fault while compiling");
+    return cpu::fail(*failure, TLXJIT_CPU_INTERNAL, "an exception while compiling");
   }
 }
 
@@ -38,8 +41,10 @@ tlxjit_cpu_status launch(tlxjit_cpu_kernel* kernel, const tlxjit_cpu_launch* lau
     return cpu::launch(*kernel, *launch, *failure);
   } catch (const std::bad_alloc&) {
     return cpu::fail(*failure, TLXJIT_CPU_MEMORY, "no memory to launch");
+  } catch (const std::exception& e) {
+    return cpu::fail(*failure, TLXJIT_CPU_INTERNAL, e.what());
   } catch (...) {
-    return cpu::fail(*failure, TLXJIT_CPU_COMPILER, "an unexpected fault while launching");
+    return cpu::fail(*failure, TLXJIT_CPU_INTERNAL, "an exception while launching");
   }
 }
 

@@ -3,9 +3,11 @@
 #include "backends/cpu/pool_p.h"
 
 #include <algorithm>
+#include <new>
 #include <system_error>
 
-#include "backends/cpu/per_process_p.h"
+#include "src/runtime/block_signals_p.h"
+#include "src/runtime/per_process_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
@@ -25,7 +27,7 @@ std::shared_ptr<Pool> Pool::shared() {
     std::weak_ptr<Pool> pool;
   };
   // Never destroyed: a weak pointer without an owner holds nothing that a process must give back.
-  static auto* const per_process = new PerProcess<Shared>();
+  static auto* const per_process = new runtime::PerProcess<Shared>();
   Shared& shared = per_process->get();
   std::lock_guard lock(shared.mutex);
   auto made = shared.pool.lock();
@@ -37,12 +39,12 @@ std::shared_ptr<Pool> Pool::shared() {
 }
 
 void Pool::grow(int threads) {
-  while (static_cast<int>(threads_.size()) < threads) {
-    try {
-      threads_.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {
-      return;  // fewer threads are slower, not wrong
-    }
+  if (static_cast<int>(threads_.size()) >= threads) return;
+  const runtime::BlockSignals blocked;
+  try {
+    while (static_cast<int>(threads_.size()) < threads) threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {  // fewer threads are slower, not wrong
+  } catch (const std::bad_alloc&) {
   }
 }
 

@@ -22,7 +22,7 @@ class Job {
   ~Job() = default;
 };
 
-/// Threads made on demand, joined by the destructor.
+/// Threads made on demand, joined by the destructor. They get no signals but those that they cause themselves.
 class Pool {
  public:
   ~Pool();

@@ -24,17 +24,17 @@ T combine(CopyReduction how, T old, T x) {
   if constexpr (std::is_integral_v<T>) {
     using U = std::make_unsigned_t<T>;
     switch (how) {
-      case reduce_add: return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
-      case reduce_and: return a & b;
-      case reduce_or: return a | b;
-      case reduce_xor: return a ^ b;
-      case reduce_min: return b < a ? b : a;
+      case CopyReduction::add: return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
+      case CopyReduction::bit_and: return a & b;
+      case CopyReduction::bit_or: return a | b;
+      case CopyReduction::bit_xor: return a ^ b;
+      case CopyReduction::min: return b < a ? b : a;
       default: return a < b ? b : a;
     }
   } else {
     switch (how) {
-      case reduce_add: return static_cast<T>(a + b);
-      case reduce_min: return static_cast<T>(std::fmin(a, b));  // a number wins over NaN
+      case CopyReduction::add: return static_cast<T>(a + b);
+      case CopyReduction::min: return static_cast<T>(std::fmin(a, b));  // a number wins over NaN
       default: return static_cast<T>(std::fmax(a, b));
     }
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backends/cpu/context_p.h"
+#include "src/ir/words_p.h"
 #include "tlxjit/ir/type.h"
 
 TLXJIT_NAMESPACE_BEGIN

@@ -1,6 +1,7 @@
 // backends/cpu/runtime.cpp — what compiled code calls when it waits, arrives or goes outside.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/cpu/context_p.h"
+#include "src/ir/words_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
@@ -28,18 +29,9 @@ TLXJIT_UNSEEN_BY_TSAN int64_t FlagTest::load(const void* flag) const {
 }
 
 bool FlagTest::holds(int64_t present, int64_t value) const {
-  const auto compare = [this](auto a, auto b) {
-    switch (bits & predicate) {
-      case 0: return a == b;
-      case 1: return a != b;
-      case 2: return a < b;
-      case 3: return a <= b;
-      case 4: return a > b;
-      default: return a >= b;
-    }
-  };
-  return bits & is_signed ? compare(present, value)
-                          : compare(static_cast<uint64_t>(present), static_cast<uint64_t>(value));
+  const auto how = static_cast<Predicate>(bits & predicate);
+  return bits & is_signed ? tlxjit::holds(how, present, value)
+                          : tlxjit::holds(how, static_cast<uint64_t>(present), static_cast<uint64_t>(value));
 }
 
 extern "C" {

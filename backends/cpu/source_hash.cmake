@@ -5,7 +5,7 @@ include_guard(GLOBAL)  # the core includes it too
 file(GLOB_RECURSE hashed CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
      ${PROJECT_SOURCE_DIR}/src/ir/*.cpp ${PROJECT_SOURCE_DIR}/src/ir/*.h ${PROJECT_SOURCE_DIR}/include/tlxjit/ir/*
      ${PROJECT_SOURCE_DIR}/backends/cpu/*.cpp ${PROJECT_SOURCE_DIR}/backends/cpu/*.h ${PROJECT_SOURCE_DIR}/backends/cpu/*.def)
-list(APPEND hashed src/runtime/cpu_plugin_p.h)
+list(APPEND hashed src/runtime/cpu_plugin_p.h src/runtime/block_signals_p.h src/runtime/per_process_p.h)
 list(SORT hashed)
 list(TRANSFORM hashed PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE hashed_files)
 set(hash_dir ${PROJECT_BINARY_DIR}/generated)

@@ -23,8 +23,8 @@ void* bottom(void* top, size_t bytes) { return static_cast<char*>(top) - bytes -
 }  // namespace
 
 StackPool::~StackPool() {
-  for (auto& [bytes, tops] : free_)
-    for (void* top : tops) munmap(bottom(top, bytes), bytes + page());
+  for (auto& [bytes, stacks] : stacks_)
+    for (void* top : stacks.idle) munmap(bottom(top, bytes), bytes + page());
 }
 
 size_t StackPool::size_for(size_t frame_bytes) {
@@ -39,12 +39,14 @@ size_t StackPool::size_for(size_t frame_bytes) {
 void* StackPool::take(size_t bytes) {
   {
     std::lock_guard lock(mutex_);
-    std::vector<void*>& tops = free_[bytes];
-    if (!tops.empty()) {
-      void* top = tops.back();
-      tops.pop_back();
+    Stacks& stacks = stacks_[bytes];
+    if (!stacks.idle.empty()) {
+      void* top = stacks.idle.back();
+      stacks.idle.pop_back();
       return top;
     }
+    if (stacks.idle.capacity() == stacks.made) stacks.idle.reserve(2 * stacks.made + 1);
+    ++stacks.made;  // also where there is no memory for it: that reserves a place too many
   }
   const size_t all = bytes + page();
   void* base = mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
@@ -56,9 +58,9 @@ void* StackPool::take(size_t bytes) {
   return static_cast<char*>(base) + all;
 }
 
-void StackPool::give(void* top, size_t bytes) {
+void StackPool::give(void* top, size_t bytes) noexcept {
   std::lock_guard lock(mutex_);
-  free_[bytes].push_back(top);
+  stacks_.find(bytes)->second.idle.push_back(top);
 }
 
 }  // namespace cpu

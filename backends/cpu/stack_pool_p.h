@@ -21,11 +21,16 @@ class StackPool {
   static size_t size_for(size_t frame_bytes);
   /// The top of a stack of a size that size_for gave; throws std::bad_alloc.
   void* take(size_t bytes);
-  void give(void* top, size_t bytes);
+  /// Does not allocate, so that what ends after a lack of memory can give back.
+  void give(void* top, size_t bytes) noexcept;
 
  private:
   std::mutex mutex_;
-  std::map<size_t, std::vector<void*>> free_;  // by size
+  struct Stacks {
+    std::vector<void*> idle;  // tops; room for all that were made
+    size_t made = 0;
+  };
+  std::map<size_t, Stacks> stacks_;  // by size
 };
 
 }  // namespace cpu

@@ -1,21 +1,12 @@
 // src/builder/access.cpp — loads, stores and atomics on elements of tensors.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/builder/state_p.h"
+#include "src/ir/words_p.h"
 #include "tlxjit/builder/kernel.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
 namespace {
-
-const char* text_of(Atomic op) {
-  constexpr const char* texts[] = {"add", "min", "max", "and", "or", "xor", "exchange"};
-  return texts[static_cast<size_t>(op)];
-}
-
-const char* text_of(Order order) {
-  constexpr const char* texts[] = {"relaxed", "acquire", "release", "acq_rel"};
-  return texts[static_cast<size_t>(order)];
-}
 
 Type shaped(const Shape& shape, Elem elem) { return shape.rank > 0 ? Type::tile(shape, elem) : Type::scalar(elem); }
 
@@ -100,7 +91,7 @@ Tile Tensor::atomic(const char* kind, std::initializer_list<Operand> indices, co
   operands.insert(operands.end(), fitted->values.begin(), fitted->values.end());
   Attrs attrs;
   attrs.set("kind", std::string(kind));
-  attrs.set("order", std::string(text_of(options.order)));
+  attrs.set("order", word<MemoryOrder>(options.order));
   return s->handle(s->emit(fitted->shape.rank > 0 ? OpCode::atomic_tile : OpCode::atomic, std::move(operands),
                            {shaped(fitted->shape, elem)}, std::move(attrs), at),
                    at);
@@ -108,7 +99,7 @@ Tile Tensor::atomic(const char* kind, std::initializer_list<Operand> indices, co
 
 Tile Tensor::atomic(Atomic op, std::initializer_list<Operand> indices, const Operand& value, AtomicOptions options,
                     std::source_location at) const {
-  return atomic(text_of(op), indices, {&value}, options, at);
+  return atomic(word<AtomicKind>(op).c_str(), indices, {&value}, options, at);
 }
 
 Tile Tensor::compare_exchange(std::initializer_list<Operand> indices, const Operand& expected, const Operand& value,

@@ -3,6 +3,7 @@
 #include "tlxjit/builder/buffer.h"
 
 #include "src/builder/state_p.h"
+#include "src/ir/words_p.h"
 #include "tlxjit/builder/kernel.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -123,10 +124,9 @@ void View::scatter(const Tile& indices, int axis, const Tile& tile, std::source_
 
 void View::copy_to(const Tensor& tensor, std::initializer_list<Operand> offsets, Reduce reduce,
                    std::source_location at) const {
-  constexpr const char* names[] = {"", "add", "min", "max", "and", "or", "xor"};
   if (!kernel_of({&state_, &tensor.state_}, at) || !valid()) return;
   Attrs attrs;
-  if (reduce != Reduce::None) attrs.set("reduce", std::string(names[static_cast<size_t>(reduce)]));
+  if (reduce != Reduce::None) attrs.set("reduce", word<CopyReduction>(static_cast<int>(reduce) - 1));
   emit_copy(OpCode::copy_store, *this, tensor.value_, {}, offsets, std::move(attrs), at);
 }
 

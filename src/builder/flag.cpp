@@ -3,6 +3,7 @@
 #include "tlxjit/builder/flag.h"
 
 #include "src/builder/state_p.h"
+#include "src/ir/words_p.h"
 #include "tlxjit/builder/kernel.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -26,9 +27,8 @@ void Flag::emit(OpCode op, Operand value, Attrs attrs, const std::source_locatio
 }
 
 void Flag::wait(Is how, Operand value, std::source_location at) const {
-  constexpr const char* preds[] = {"eq", "ne", "lt", "le", "gt", "ge"};
   Attrs attrs;
-  attrs.set("pred", std::string(preds[static_cast<size_t>(how) % std::size(preds)]));
+  attrs.set("pred", word<Predicate>(how));
   emit(OpCode::flag_wait, value, std::move(attrs), at);
 }
 void Flag::set(Operand value, std::source_location at) const { emit(OpCode::flag_set, value, {}, at); }

@@ -3,6 +3,8 @@
 #include "tlxjit/builder/kernel.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <new>
 
 #include "src/builder/state_p.h"
 #include "tlxjit/ir/verify.h"
@@ -15,6 +17,15 @@ Attrs named(std::string_view name) {
   Attrs attrs;
   attrs.set("name", std::string(name));
   return attrs;
+}
+
+Error no_memory() {
+  Error error;
+  error.kind = ErrorKind::environment;
+  error.stage = Stage::verify;
+  error.code = ErrorCode::out_of_resources;
+  error.message = "no memory";  // short enough to need none
+  return error;
 }
 
 }  // namespace
@@ -44,9 +55,14 @@ BuilderState& Kernel::use(const std::source_location& at) {
 }
 
 Index Kernel::dim(std::string_view name, int64_t at_least, std::source_location at) {
+  return dim(name, at_least, INT32_MAX, at);
+}
+
+Index Kernel::dim(std::string_view name, int64_t at_least, int64_t at_most, std::source_location at) {
   BuilderState& s = use(at);
   Attrs attrs = named(name);
   if (at_least != 0) attrs.set("min", at_least);
+  if (at_most != INT32_MAX) attrs.set("max", at_most);
   return s.constant_handle(s.emit(OpCode::dim, {}, {Type::scalar(Elem::i32)}, std::move(attrs), at));
 }
 
@@ -263,16 +279,25 @@ std::vector<Error> BuilderState::finished(Module& out) const {
 }
 
 std::vector<Error> Kernel::verify() const {
-  if (moved_) return {BuilderState::fault_of("the kernel was moved away", state_->at)};
-  Module module;
-  return state_->finished(module);
+  std::vector<Error> none;
+  try {
+    none.reserve(1);  // for what is told of a lack of memory
+    if (moved_) return {BuilderState::fault_of("the kernel was moved away", state_->at)};
+    Module module;
+    return state_->finished(module);
+  } catch (const std::bad_alloc&) {
+    if (none.capacity() > 0) none.push_back(no_memory());
+    return none;
+  }
 }
 
-Result<Module> Kernel::module() const {
+Result<Module> Kernel::module() const try {
   if (moved_) return BuilderState::fault_of("the kernel was moved away", state_->at);
   Module module;
   if (auto ok = first_of(state_->finished(module)); !ok) return std::move(ok).error();
   return module;
+} catch (const std::bad_alloc&) {
+  return no_memory();
 }
 
 TLXJIT_NAMESPACE_END

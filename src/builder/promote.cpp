@@ -50,11 +50,63 @@ class Forwarding {
   std::vector<Value> replacement_;
 };
 
-/// Removes the ops for which `dead` holds, in all regions.
-void erase_if(Block& block, const std::function<bool(const Op&)>& dead) {
-  for (auto& op : block.ops)
-    for (Block& region : op->regions) erase_if(region, dead);
-  std::erase_if(block.ops, [&](const auto& op) { return dead(*op); });
+/// Which ops a module needs: those that do more than give a value, what those use, and the assignments to variables
+/// that needed ops read.
+class Needed {
+ public:
+  explicit Needed(const Module& module) : module_(module), used_(module.value_count(), false) {
+    walk(module.body, [&](const Op& op) {
+      if (op.code == OpCode::set) sets_[op.operands[0]].push_back(&op);
+    });
+    block(module.body);
+    while (!open_.empty()) {
+      const Value v = open_.back();
+      open_.pop_back();
+      if (const Op* def = module_.def(v); def && may_go(*def)) need(*def);
+      if (const auto found = sets_.find(v); found != sets_.end())
+        for (const Op* set : found->second) need(*set);
+    }
+  }
+
+  bool operator()(const Op& op) const {
+    if (op.code == OpCode::set) return used_[op.operands[0]];
+    return !may_go(op) || std::ranges::any_of(op.results, [&](Value v) { return used_[v]; });
+  }
+
+ private:
+  static bool may_go(const Op& op) {
+    return op.code == OpCode::set || op.code == OpCode::var ||
+           (info(op.code).scope == Scope::pure && !op.results.empty());
+  }
+  void block(const Block& block) {
+    for (const auto& op : block.ops)
+      if (!may_go(*op)) need(*op);
+  }
+  void need(const Op& op) {
+    for (Value v : op.operands)
+      if (!used_[v]) {
+        used_[v] = true;
+        open_.push_back(v);
+      }
+    for (const Block& region : op.regions) block(region);
+  }
+
+  const Module& module_;
+  std::map<Value, std::vector<const Op*>> sets_;  // by variable
+  std::vector<bool> used_;
+  std::vector<Value> open_;  // used, and what makes them not looked at
+};
+
+/// Removes the ops that are not needed, in all regions.
+void sweep(Module& module, Block& block, const Needed& needed) {
+  std::erase_if(block.ops, [&](const auto& op) {
+    if (needed(*op)) {
+      for (Block& region : op->regions) sweep(module, region, needed);
+      return false;
+    }
+    forget(module, *op);
+    return true;
+  });
 }
 
 }  // namespace
@@ -62,30 +114,8 @@ void erase_if(Block& block, const std::function<bool(const Op&)>& dead) {
 void promote_variables(Module& module) {
   Known known;
   Forwarding(module).block(module.body, known);
-
-  // An assignment to a variable that no one reads is no use of anything. Removing an op may leave its
-  // operands unused, so repeat until nothing changes.
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    std::vector<bool> read(module.value_count(), false), used(module.value_count(), false);
-    walk(module.body, [&](Op& op) {
-      if (op.code == OpCode::get) read[op.operands[0]] = true;
-    });
-    walk(module.body, [&](Op& op) {
-      if (op.code == OpCode::set && !read[op.operands[0]]) return;
-      for (Value v : op.operands) used[v] = true;
-    });
-    erase_if(module.body, [&](const Op& op) {
-      const bool idle_set = op.code == OpCode::set && !read[op.operands[0]];
-      const bool removable = info(op.code).scope == Scope::pure || op.code == OpCode::var;
-      const bool idle =
-          removable && !op.results.empty() && std::ranges::none_of(op.results, [&](Value v) { return used[v]; });
-      if (!idle_set && !idle) return false;
-      forget(module, op);
-      return changed = true;
-    });
-  }
+  const Needed needed(module);
+  sweep(module, module.body, needed);
 }
 
 TLXJIT_NAMESPACE_END

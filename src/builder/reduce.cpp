@@ -3,22 +3,12 @@
 #include "tlxjit/builder/reduce.h"
 
 #include "src/builder/state_p.h"
+#include "src/ir/check_p.h"
+#include "src/ir/words_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
 namespace {
-
-const char* text_of(Reduction kind) {
-  constexpr const char* texts[] = {"sum", "prod", "max", "min", "and", "or", "xor"};
-  return texts[static_cast<size_t>(kind)];
-}
-
-Type without(Type a, int axis) {
-  if (axis < 0 || axis >= a.shape.rank) return a;  // which the op's rules refuse
-  for (int i = axis; i + 1 < a.shape.rank; ++i) a.shape[i] = a.shape[i + 1];
-  a.shape[--a.shape.rank] = 0;
-  return a.shape.rank == 0 ? Type::scalar(a.elem) : a;
-}
 
 Attrs with_axis(const char* kind, int axis) {
   Attrs attrs;
@@ -39,7 +29,7 @@ Tile reduction(const char* kind, const Operand& x, int axis, Extent extent = Ext
                std::optional<Elem> gives = {}) {
   const auto [s, v] = read_tile(x);
   if (v == no_value) return s ? s->poison() : of_no_kernel({&x}, not_tiles, x.at);
-  Type type = without(s->module.type(v), axis);
+  Type type = without_axis(s->module.type(v), axis);
   if (gives) type.elem = *gives;
   Attrs attrs = with_axis(kind, axis);
   attrs.set("partial", int64_t{extent == Extent::Partial});
@@ -67,7 +57,7 @@ std::vector<Tile> custom(OpCode code, std::initializer_list<Operand> xs, int axi
     operands.push_back(s.read(x.tile, x.at));
     if (operands.back() == no_value) return failed;
     const Type type = s.module.type(operands.back());
-    results.push_back(code == OpCode::reduce_custom ? without(type, axis) : type);
+    results.push_back(code == OpCode::reduce_custom ? without_axis(type, axis) : type);
     elements.push_back(Type::scalar(type.elem));
   }
   auto op = s.module.make(code, std::move(operands), results, std::move(attrs), s.module.add_location(at));
@@ -118,7 +108,7 @@ Attrs scan_attrs(const char* kind, int axis, ScanOptions options) {
 
 }  // namespace
 
-Tile reduce(Operand x, int axis, Reduction kind) { return reduction(text_of(kind), x, axis); }
+Tile reduce(Operand x, int axis, Reduction kind) { return reduction(word<ReductionKind>(kind).c_str(), x, axis); }
 Tile sum(Operand x, int axis, Extent extent) { return reduction("sum", x, axis, extent); }
 Tile prod(Operand x, int axis) { return reduction("prod", x, axis); }
 Tile maximum(Operand x, int axis, Extent extent) { return reduction("max", x, axis, extent); }
@@ -150,7 +140,8 @@ Tile scan(Operand x, int axis, Reduction kind, ScanOptions options) {
   const auto [s, v] = read_tile(x);
   if (v == no_value) return s ? s->poison() : of_no_kernel({&x}, not_tiles, x.at);
   const Type type = s->module.type(v);
-  return s->handle(s->emit(OpCode::scan, {v}, {type}, scan_attrs(text_of(kind), axis, options), x.at), x.at);
+  return s->handle(
+      s->emit(OpCode::scan, {v}, {type}, scan_attrs(word<ReductionKind>(kind).c_str(), axis, options), x.at), x.at);
 }
 Tile cumsum(Operand x, int axis, ScanOptions options) { return scan(x, axis, Reduction::sum, options); }
 Tile cumprod(Operand x, int axis, ScanOptions options) { return scan(x, axis, Reduction::prod, options); }

@@ -3,6 +3,7 @@
 #include "tlxjit/builder/shape.h"
 
 #include "src/builder/state_p.h"
+#include "src/ir/check_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
@@ -81,10 +82,7 @@ Tile concat(std::initializer_list<Operand> xs, int axis) {
 
 Tile join(Operand a, Operand b) {
   return first(rearrange(OpCode::join, {a, b}, {}, [](BuilderState& s, const std::vector<Value>& in) {
-    Type type = s.module.type(in[0]);
-    if (type.shape.rank < Shape::max_rank) type.shape[type.shape.rank] = 2;
-    ++type.shape.rank;
-    return std::vector<Type>{type};
+    return std::vector<Type>{with_pairs(s.module.type(in[0]))};
   }));
 }
 

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fmt/format.h>
 
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
 
 #include "src/codegen/emitter_p.h"
+#include "src/ir/words_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
@@ -195,14 +197,8 @@ std::string Emitter::element(const Op& op, Elem in, const std::string& dest, con
       return equals(fmt::format("({})(({}){} << {})", c_type(out), wrapping_type(out), a, shift_amount(out, b)));
     case OpCode::shr: return equals(a + " >> " + shift_amount(out, b));
     case OpCode::cmp: {
-      const std::string_view pred = op.attrs.text("pred");
-      const char* sign = pred == "eq"   ? "=="
-                         : pred == "ne" ? "!="
-                         : pred == "lt" ? "<"
-                         : pred == "le" ? "<="
-                         : pred == "gt" ? ">"
-                                        : ">=";
-      return equals(fmt::format("{} {} {}", a, sign, b));
+      constexpr std::array<const char*, words<Predicate>.size()> signs = {"==", "!=", "<", "<=", ">", ">="};
+      return equals(fmt::format("{} {} {}", a, signs[static_cast<size_t>(word_of<Predicate>(op, "pred"))], b));
     }
     case OpCode::select: return equals(fmt::format("{} ? {} : {}", a, b, c));
     case OpCode::cast: return convert(op, in, out, dest, a);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/ir/access_p.h"
 
+#include "src/ir/words_p.h"
+
 TLXJIT_NAMESPACE_BEGIN
 
 std::vector<Value> ElementAccess::operands() const {
@@ -30,7 +32,7 @@ std::optional<ElementAccess> access_of(const Module& module, const Op& op) {
     case OpCode::tile_store_masked:
     case OpCode::store_at: values = 1; break;
     case OpCode::atomic:
-    case OpCode::atomic_tile: values = op.attrs.text("kind") == "cas" ? 2 : 1; break;
+    case OpCode::atomic_tile: values = word_of<AtomicKind>(op, "kind") == AtomicKind::cas ? 2 : 1; break;
     default: break;
   }
   ElementAccess access;

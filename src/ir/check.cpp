@@ -54,15 +54,11 @@ std::optional<std::vector<RingField>> parse_fields(std::string_view text) {
   return fields;
 }
 
-int64_t box_elements(const std::vector<int64_t>& box) {
-  constexpr int64_t most = int64_t{1} << 24;
-  int64_t elements = 1;
-  for (int64_t extent : box) {
-    if (extent < 1 || extent > most) return 0;
-    elements *= extent;
-    if (elements > most) return 0;
-  }
-  return elements;
+std::string check_indices(const Module& module, const Op& op, size_t first) {
+  for (size_t i = first; i < op.operands.size(); ++i)
+    if (const Type& t = module.type(op.operands[i]); t != Type::scalar(Elem::i32))
+      return "operand " + std::to_string(i) + " is an index (i32), not " + to_string(t) + "; cast first";
+  return {};
 }
 
 std::string check_index(const Module& module, Value index, int64_t n, const char* what) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/ir/access_p.h"
 #include "src/ir/check_p.h"
+#include "src/ir/words_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
@@ -25,7 +26,7 @@ std::string check_box_access(const Module& module, const Op& op, const ElementAc
            (access.values.empty() ? " from" : " to") + " a tensor of " + to_string(tensor.elem) + "; cast " +
            (access.values.empty() ? "after the load" : "first");
   if (lowered) {
-    if (std::string what = check_box(op, tensor, tile.shape); !what.empty()) return what;
+    if (std::string what = check_box(op, tensor, "tile", tile.shape.elements()); !what.empty()) return what;
   } else if (tile.shape.rank != tensor.slots) {
     return "a tile of rank " + std::to_string(tile.shape.rank) + " does not fit " + to_string(tensor) +
            "; drop axes with at(axis, index)";
@@ -38,18 +39,15 @@ std::string check_box_access(const Module& module, const Op& op, const ElementAc
 }
 
 std::string check_atomic(const Op& op, Elem elem) {
-  const std::string_view kind = op.attrs.text("kind");
   const bool real = elem == Elem::f32 || elem == Elem::f64;
-  if (!real && elem != Elem::i32 && elem != Elem::u32 && elem != Elem::i64 && elem != Elem::u64)
+  if (!real && !is_wide_int(elem))
     return "works on i32, u32, i64, u64, f32 and f64, not on " + std::string(to_string(elem));
-  const bool any = kind == "add" || kind == "min" || kind == "max" || kind == "exchange";
-  if (!any && kind != "and" && kind != "or" && kind != "xor" && kind != "cas")
-    return "kind is add, min, max, and, or, xor, exchange or cas";
-  if (real && !any) return "kind " + std::string(kind) + " works on integers, not on " + to_string(elem);
-  const std::string_view order = op.attrs.text("order");
-  if (order != "relaxed" && order != "acquire" && order != "release" && order != "acq_rel")
-    return "order is relaxed, acquire, release or acq_rel";
-  return {};
+  const auto kind = from_word<AtomicKind>(op.attrs.text("kind"));
+  if (!kind) return "kind is " + all_words<AtomicKind>();
+  const bool any =
+      kind == AtomicKind::add || kind == AtomicKind::min || kind == AtomicKind::max || kind == AtomicKind::exchange;
+  if (real && !any) return "kind " + word<AtomicKind>(*kind) + " works on integers, not on " + to_string(elem);
+  return from_word<MemoryOrder>(op.attrs.text("order")) ? "" : "order is " + all_words<MemoryOrder>();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // src/ir/check_launch.cpp — rules of flags, clusters and how a launch's programs run.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/ir/check_p.h"
+#include "src/ir/words_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
@@ -12,8 +13,7 @@ std::string check_flag(const Module& module, const Op& op) {
   if (tensor.kind != TypeKind::tensor) return "works on a tensor, not on " + to_string(tensor);
   if (!def || def->code != OpCode::tensor) return "works on a whole tensor, not on a view of one";
   const Elem e = tensor.elem;
-  if (e != Elem::i32 && e != Elem::u32 && e != Elem::i64 && e != Elem::u64)
-    return "flags are i32, u32, i64 or u64, not " + std::string(to_string(e));
+  if (!is_wide_int(e)) return "flags are i32, u32, i64 or u64, not " + std::string(to_string(e));
   const auto indices = static_cast<size_t>(tensor.slots);
   if (op.operands.size() != indices + 2) return "takes one index per axis of " + to_string(tensor) + ", and a value";
   for (size_t i = 1; i <= indices; ++i)
@@ -22,9 +22,7 @@ std::string check_flag(const Module& module, const Op& op) {
   if (const Type& t = module.type(op.operands.back()); t != Type::scalar(e))
     return "the value is " + std::string(to_string(e)) + ", not " + to_string(t) + "; cast first";
   if (op.code != OpCode::flag_wait) return {};
-  for (const char* pred : {"eq", "ne", "lt", "le", "gt", "ge"})
-    if (op.attrs.text("pred") == pred) return {};
-  return "pred is eq, ne, lt, le, gt or ge";
+  return from_word<Predicate>(op.attrs.text("pred")) ? "" : "pred is " + all_words<Predicate>();
 }
 
 std::string check_remote(const Module& module, const Op& op) {

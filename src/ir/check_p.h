@@ -38,18 +38,31 @@ std::string check_op(const Module& module, const Op& op);
 
 /// The size of a box, 0 where an extent is below 1 or the product is beyond that of any tile.
 int64_t box_elements(const std::vector<int64_t>& box);
-/// The `box` and `ragged` attributes of an access to a box: the axes longer than 1 are the tile's, in order.
-std::string check_box(const Op& op, const Type& tensor, const Shape& tile);
+/// The `box` and `ragged` attributes of an access to a box of a tensor; `other`, null for none, is the name of what the
+/// box fills or comes from, and has so many elements.
+std::string check_box(const Op& op, const Type& tensor, const char* other, int64_t elements);
+/// Operands from `first` on to the last: one coordinate per axis of the box, and a bound if ragged.
+std::string check_coordinates(const Module& module, const Op& op, size_t first);
 /// A scalar or a tile.
 inline bool is_value(const Type& t) { return t.is_scalar() || t.is_tile(); }
 /// Whether there is arithmetic on it; fp8 and fp4 only convert.
 inline bool computes(Elem e) { return is_float(e) && e <= Elem::f64; }
+/// An integer of 32 or 64 bits: what atomics, flags and copies that reduce work on.
+inline bool is_wide_int(Elem e) { return is_int(e) && bits(e) >= 32; }
+/// The type of a reduction along `axis`: a scalar if the tile has no other; the type itself if it has none of that
+/// number.
+Type without_axis(Type type, int axis);
+/// The type of a tile with one more axis, the last, of 2.
+Type with_pairs(Type type);
 /// `no tile (…)` unless the type is a tile of a shape that tiles may have.
 std::string check_tile_type(const Type& type);
 /// Refuses an index (`what`) that is a constant and not one of n; any other is for the back end.
 std::string check_index(const Module& module, Value index, int64_t n, const char* what);
 /// The `offset` attribute, where there is one: aligned, and all of `bytes` below 2^31.
 std::string check_shared_offset(const Op& op, int64_t bytes, int64_t alignment);
+
+/// Operands from `first` on are i32 scalars.
+std::string check_indices(const Module& module, const Op& op, size_t first);
 
 // One function per family; check_op dispatches. Each assumes counts as in the op table.
 std::string check_scalar(const Module& module, const Op& op);

@@ -1,36 +1,29 @@
 // src/ir/check_reduce.cpp — rules of reductions and scans.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/ir/check_p.h"
+#include "src/ir/words_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
 namespace {
 
-/// `a` without `axis`: a scalar if it has no other.
-Type without(Type a, int axis) {
-  for (int i = axis; i + 1 < a.shape.rank; ++i) a.shape[i] = a.shape[i + 1];
-  a.shape[--a.shape.rank] = 0;
-  if (a.shape.rank == 0) a.kind = TypeKind::scalar;
-  return a;
-}
-
-std::string check_kind(std::string_view kind, const Type& a) {
-  const bool bitwise = kind == "and" || kind == "or" || kind == "xor";
-  if (!bitwise && kind != "sum" && kind != "prod" && kind != "max" && kind != "min" && kind != "argmax" &&
-      kind != "argmin")
-    return "kind is sum, prod, max, min, and, or, xor, argmax or argmin";
+std::string check_kind(std::string_view text, const Type& a) {
+  const auto kind = from_word<ReductionKind>(text);
+  if (!kind) return "kind is " + all_words<ReductionKind>();
+  const bool bitwise =
+      kind == ReductionKind::bit_and || kind == ReductionKind::bit_or || kind == ReductionKind::bit_xor;
   if (bitwise ? is_int(a.elem) || a.elem == Elem::b1 : is_int(a.elem) || computes(a.elem)) return {};
-  return std::string(kind) + " works on " + (bitwise ? "integers or b1" : "numbers") + ", not on " + to_string(a) +
+  return std::string(text) + " works on " + (bitwise ? "integers or b1" : "numbers") + ", not on " + to_string(a) +
          (a.elem == Elem::b1 || !is_float(a.elem) ? "" : "; cast first");
 }
 
-std::string check_flag(const Op& op, const char* name) {
+std::string check_switch(const Op& op, const char* name) {
   const int64_t flag = op.attrs.integer(name, -1);
   return flag == 0 || flag == 1 ? "" : std::string(name) + " is 0 or 1";
 }
 
 /// The region joins elements: pure scalar ops that end with a yield of one value per operand.
-std::string check_region(const Module& module, const Op& op) {
+std::string check_joining(const Module& module, const Op& op) {
   const Block& region = op.regions[0];
   const size_t n = op.operands.size();
   bool fits = region.args.size() == 2 * n;
@@ -54,14 +47,25 @@ std::string check_region(const Module& module, const Op& op) {
 
 }  // namespace
 
+Type without_axis(Type a, int axis) {
+  if (axis < 0 || axis >= a.shape.rank) return a;
+  for (int i = axis; i + 1 < a.shape.rank; ++i) a.shape[i] = a.shape[i + 1];
+  a.shape[--a.shape.rank] = 0;
+  if (a.shape.rank == 0) a.kind = TypeKind::scalar;
+  return a;
+}
+
 std::string check_reduce(const Module& module, const Op& op) {
   const Type& a = module.type(op.operands[0]);
   if (std::string what = check_tile_type(a); !what.empty()) return "works on tiles: " + what;
   const Type& result = module.type(op.results[0]);
   const std::string_view kind = op.attrs.text("kind");
+  const auto known = from_word<ReductionKind>(kind);
+  const bool sum_or_max = known == ReductionKind::sum || known == ReductionKind::max;
+  const bool finds = known == ReductionKind::argmax || known == ReductionKind::argmin;
   if (op.code == OpCode::finish) {
     if (a != result) return "keeps the type";
-    if (kind != "sum" && kind != "max") return "kind is sum or max";
+    if (!sum_or_max) return "kind is sum or max";
     return a.elem == Elem::f32 ? "" : "works on f32, not on " + to_string(a) + "; cast first";
   }
 
@@ -75,21 +79,20 @@ std::string check_reduce(const Module& module, const Op& op) {
     const Type& in = module.type(op.operands[i]);
     if (!in.is_tile() || in.shape != a.shape)
       return "the operands have one shape: " + to_string(a) + " and " + to_string(in);
-    Type expected = reduces ? without(in, static_cast<int>(axis)) : in;
-    if (kind == "argmax" || kind == "argmin") expected.elem = Elem::i32;
+    Type expected = reduces ? without_axis(in, static_cast<int>(axis)) : in;
+    if (finds) expected.elem = Elem::i32;
     if (module.type(op.results[i]) != expected)
       return "gives " + to_string(expected) + ", not " + to_string(module.type(op.results[i]));
   }
   if (!reduces)
-    if (std::string what = check_flag(op, "reverse"); !what.empty()) return what;
-  if (custom) return check_region(module, op);
+    if (std::string what = check_switch(op, "reverse"); !what.empty()) return what;
+  if (custom) return check_joining(module, op);
 
   if (std::string what = check_kind(kind, a); !what.empty()) return what;
   if (op.code == OpCode::scan)
-    return kind == "argmax" || kind == "argmin" ? "kind " + std::string(kind) + " is for reduce"
-                                                : check_flag(op, "exclusive");
-  if (std::string what = check_flag(op, "partial"); !what.empty()) return what;
-  if (op.attrs.integer("partial") == 1 && ((kind != "sum" && kind != "max") || a.elem != Elem::f32 || a.shape.rank < 2))
+    return finds ? "kind " + std::string(kind) + " is for reduce" : check_switch(op, "exclusive");
+  if (std::string what = check_switch(op, "partial"); !what.empty()) return what;
+  if (op.attrs.integer("partial") == 1 && (!sum_or_max || a.elem != Elem::f32 || a.shape.rank < 2))
     return "partial reductions are sums and maxima of f32, of rank 2 and more";
   return {};
 }

@@ -1,6 +1,7 @@
 // src/ir/check_scalar.cpp — rules of constants and elementwise arithmetic, on scalars and tiles alike.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/ir/check_p.h"
+#include "src/ir/words_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
@@ -112,10 +113,9 @@ std::string check_scalar(const Module& module, const Op& op) {
     case OpCode::neg:
     case OpCode::abs: fits = computes(a.elem) || is_signed_int(a.elem), wants = "signed numbers"; break;
     case OpCode::cmp: {
-      const std::string_view p = op.attrs.text("pred");
-      if (p != "eq" && p != "ne" && p != "lt" && p != "le" && p != "gt" && p != "ge")
-        return "pred is eq, ne, lt, le, gt or ge";
-      fits = computes(a.elem) || is_int(a.elem) || (a.elem == Elem::b1 && (p == "eq" || p == "ne"));
+      const auto p = from_word<Predicate>(op.attrs.text("pred"));
+      if (!p) return "pred is " + all_words<Predicate>();
+      fits = computes(a.elem) || is_int(a.elem) || (a.elem == Elem::b1 && (p == Predicate::eq || p == Predicate::ne));
       break;
     }
     default:

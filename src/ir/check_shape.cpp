@@ -57,14 +57,13 @@ std::string check_concat(const Module& module, const Op& op, const Type& result)
                    std::to_string(result.shape[static_cast<int>(axis)]);
 }
 
-/// `less` with a last axis of 2.
-Type with_pairs(Type less) {
-  if (less.shape.rank < Shape::max_rank) less.shape[less.shape.rank] = 2;
-  ++less.shape.rank;
-  return less;
-}
-
 }  // namespace
+
+Type with_pairs(Type type) {
+  if (type.shape.rank < Shape::max_rank) type.shape[type.shape.rank] = 2;
+  ++type.shape.rank;
+  return type;
+}
 
 std::string check_tile_type(const Type& type) {
   if (type.is_tile() && type.shape.valid() && type.shape.rank > 0) return {};

@@ -1,40 +1,28 @@
 // src/ir/check_sync.cpp — rules of barriers and copies.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/ir/check_p.h"
+#include "src/ir/words_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
 namespace {
 
 /// Reductions of copies: sums of numbers, extremes of integers and 16-bit floats, bits of integers of 32 or 64 bits.
-std::string check_reduce(const Op& op, Elem elem) {
-  const std::string_view kind = op.attrs.text("reduce");
-  const bool words = is_int(elem) && bits(elem) >= 32, halves = elem == Elem::f16 || elem == Elem::bf16;
-  bool fits = false;
-  if (kind == "add")
-    fits = words || halves || elem == Elem::f32;
-  else if (kind == "min" || kind == "max")
-    fits = words || halves;
-  else if (kind == "and" || kind == "or" || kind == "xor")
-    fits = words;
-  else
-    return "reduce is add, min, max, and, or or xor";
-  return fits ? "" : "cannot reduce " + std::string(to_string(elem)) + " by " + std::string(kind);
+std::string check_copy_reduction(const Op& op, Elem elem) {
+  const std::string_view text = op.attrs.text("reduce");
+  const auto kind = from_word<CopyReduction>(text);
+  if (!kind) return "reduce is " + all_words<CopyReduction>();
+  const bool extreme = kind == CopyReduction::min || kind == CopyReduction::max, sum = kind == CopyReduction::add;
+  const bool fits = is_wide_int(elem) || ((sum || extreme) && (elem == Elem::f16 || elem == Elem::bf16)) ||
+                    (sum && elem == Elem::f32);
+  return fits ? "" : "cannot reduce " + std::string(to_string(elem)) + " by " + std::string(text);
 }
 
 std::string check_prefetch(const Module& module, const Op& op) {
   const Type& tensor = module.type(op.operands[0]);
   if (tensor.kind != TypeKind::tensor) return "operand 0 is a tensor, not " + to_string(tensor);
-  const auto& box = op.attrs.list("box");
-  if (static_cast<int32_t>(box.size()) != tensor.slots) return "box has one extent per axis of the tensor";
-  if (box_elements(box) == 0) return "each extent of the box is at least 1, their product at most 2^24";
-  const int64_t ragged = op.attrs.integer("ragged", -2);
-  if (ragged < -1 || ragged >= tensor.slots - 1) return "ragged is -1 or an axis before the last";
-  if (op.operands.size() != 1 + box.size() + (ragged >= 0))
-    return "needs one coordinate per axis, and a bound if ragged";
-  for (size_t i = 1; i < op.operands.size(); ++i)
-    if (module.type(op.operands[i]) != Type::scalar(Elem::i32)) return "coordinates are i32";
-  return {};
+  if (std::string what = check_box(op, tensor, nullptr, 0); !what.empty()) return what;
+  return check_coordinates(module, op, 1);
 }
 
 std::string check_copy(const Module& module, const Op& op) {
@@ -44,28 +32,18 @@ std::string check_copy(const Module& module, const Op& op) {
   if (buffer.kind != TypeKind::buffer) return "operand 1 is a buffer, not " + to_string(buffer);
   if (tensor.elem != buffer.elem)
     return to_string(tensor) + " and " + to_string(buffer) + " have one element type; a copy does not convert";
-  const auto& box = op.attrs.list("box");
-  if (static_cast<int32_t>(box.size()) != tensor.slots) return "box has one extent per axis of the tensor";
-  if (box_elements(box) != buffer.shape.elements()) return "box and buffer differ in size";
-  const int64_t ragged = op.attrs.integer("ragged", -2);
-  if (ragged < -1 || ragged >= tensor.slots - 1) return "ragged is -1 or an axis before the last";
+  if (std::string what = check_box(op, tensor, "buffer", buffer.shape.elements()); !what.empty()) return what;
   if (op.attrs.find("reduce"))
-    if (std::string what = check_reduce(op, tensor.elem); !what.empty()) return what;
-  size_t first = 3;
-  if (op.code == OpCode::copy_load) {
-    if (module.type(op.operands[3]).kind != TypeKind::barrier) return "operand 3 is a barrier";
-    first = 5;
-  }
-  if (op.operands.size() != first + box.size() + (ragged >= 0))
-    return "needs one coordinate per axis, and a bound if ragged";
-  for (size_t i = 2; i < op.operands.size(); ++i)
-    if (i != 3 || op.code != OpCode::copy_load)
-      if (module.type(op.operands[i]) != Type::scalar(Elem::i32)) return "slots and coordinates are i32";
-  if (op.code == OpCode::copy_load)
-    if (std::string what = check_index(module, op.operands[4], module.type(op.operands[3]).slots, "the barrier's slot");
-        !what.empty())
-      return what;
-  return check_index(module, op.operands[2], buffer.slots, "slot");
+    if (std::string what = check_copy_reduction(op, tensor.elem); !what.empty()) return what;
+  if (module.type(op.operands[2]) != Type::scalar(Elem::i32)) return "the slot is i32";
+  if (std::string what = check_index(module, op.operands[2], buffer.slots, "slot"); !what.empty()) return what;
+  if (op.code != OpCode::copy_load) return check_coordinates(module, op, 3);
+  const Type& barrier = module.type(op.operands[3]);
+  if (barrier.kind != TypeKind::barrier) return "operand 3 is a barrier";
+  if (module.type(op.operands[4]) != Type::scalar(Elem::i32)) return "the barrier's slot is i32";
+  if (std::string what = check_index(module, op.operands[4], barrier.slots, "the barrier's slot"); !what.empty())
+    return what;
+  return check_coordinates(module, op, 5);
 }
 
 }  // namespace

@@ -27,12 +27,16 @@ Tile tanh(const Tile& x) {
   return select(z < 0.390625f, p * z * x + x, 1.f - 2.f * rcp(exp2(x * (2 * log2_e)) + 1.f));
 }
 
+int value_size(const AttentionOptions& o) { return o.value_head ? o.value_head : o.head; }
+
 /// What is wrong with the configuration, or "".
 std::string fault_of(const AttentionConfig& c) {
   const AttentionOptions& o = c.options;
   if (c.bq < 1 || c.bkv < 1 || c.replicas < 1 || c.heads_together < 1 || c.bq % c.replicas)
     return "bq, bkv, replicas and heads_together are at least 1, and replicas divides bq";
-  for (const int size : {o.head, o.value_head ? o.value_head : o.head})
+  if (c.bq > 1 << 20 || c.bkv > 1 << 20 || c.heads_together > 1 << 20)
+    return "bq, bkv and heads_together are at most 2^20";
+  for (const int size : {o.head, value_size(o)})
     if (size < 16 || size > 256 || size % 8)
       return "a head has a multiple of 8 elements from 16 to 256, not " + std::to_string(size);
   if (o.elem != Elem::bf16 && o.elem != Elem::f16 && o.elem != Elem::f32)
@@ -63,12 +67,163 @@ AttentionConfig attention_config(std::string_view target, const AttentionOptions
     return c;
   }
   // Queries, results on their way out, and the slots of keys and values share 227 KB.
-  const int both = options.head + (options.value_head ? options.value_head : options.head);
+  const int both = options.head + value_size(options);
   while (c.bkv > 32 && (c.bq + c.stages * c.bkv) * both * 2 > 224 << 10) c.bkv /= 2;
   return c;
 }
 
 float attention_scale(const AttentionOptions& options) { return 1 / std::sqrt(static_cast<float>(options.head)); }
+
+namespace {
+
+/// What the tasks of the kernel share.
+struct Parts {
+  Kernel& k;
+  const AttentionConfig& c;
+  const kernels::AttentionTiles& tiles;
+  const kernels::Band& band;
+  Tensor q, key, value, out, lse;
+  Scalar scale, cap;
+  Ring queries, keys, values;
+
+  int64_t rows() const { return c.bq / c.replicas; }  // of an instance
+  /// The rows of one sequence and head, as a matrix.
+  Tensor matrix(const Tensor& x, const Index& h, const Index& first, const Index& length) const {
+    return c.options.jagged ? x.window(0, first, length).at(1, h) : x.at(0, first).at(1, h);
+  }
+};
+
+void produce(const Parts& p) {
+  p.tiles.each([&](const kernels::AttentionTile& at) {
+    const kernels::BandTile seen(p.band, at);
+    std::optional<Index> shared;
+    if (p.c.options.group > 1) shared = at.head / p.c.options.group;
+    const Index& key_head = shared ? *shared : at.head;
+    const Tensor key_rows = p.matrix(p.key, key_head, at.key_first, seen.end());
+    const Tensor value_rows = p.matrix(p.value, key_head, at.key_first, seen.end());
+    const Index last = seen.blocks() - 1;
+    // The keys of the next tile come before its queries: their slot is free earlier.
+    p.keys.acquire().load("k", key_rows, {seen.key(last), 0});
+    p.queries.acquire().load("q", p.matrix(p.q, at.head, at.first, at.length), {at.q0, 0});
+    p.values.acquire().load("v", value_rows, {seen.key(last), 0});
+    p.k.range(last).each([&](Index i) {
+      const Index row = seen.key(last - 1 - i);
+      p.keys.acquire().load("k", key_rows, {row, 0});
+      p.values.acquire().load("v", value_rows, {row, 0});
+    });
+  });
+}
+
+/// The online softmax over blocks of scores.
+struct Softmax {
+  Tile m;           // row maxima so far
+  Tile l;           // row sums so far, each lane its share
+  Tile correction;  // by which the last block lowers the weight of former ones
+
+  Softmax(Task& t, int64_t rows)
+      : m(t.full<float>({rows}, minus_infinity)), l(t.full<float>({rows}, 0.f)), correction(m) {}
+  /// The weights of a block's scores, some of which may be −∞ if `masked`.
+  Tile step(const Tile& x, bool masked, const Scalar& to_base_2) {
+    const Tile m_new = max(m, maximum(x, 1));
+    Tile m_scaled = m_new * to_base_2;
+    // A row that sees nothing yet has no maximum; 0 keeps −∞ − (−∞) out of the exponents.
+    if (masked) m_scaled = select(m_new == minus_infinity, 0.f, m_scaled);
+    correction = exp2(m * to_base_2 - m_scaled);
+    m = m_new;
+    const Tile weights = exp2(x * to_base_2 - m_scaled.expand(1));
+    l = l * correction + sum(weights, 1, Extent::Partial);
+    return weights;
+  }
+};
+
+/// An instance that consumes.
+struct Consumption {
+  const Parts& p;
+  Task& t;
+  Accumulator dots, sums;
+  // exp(scale · x) = 2^(to_base_2 · x); capped, x is tanh(scale / cap · q·k) and the factor cap.
+  const Scalar to_base_2, to_cap;
+
+  void tile(const kernels::AttentionTile& at);
+  void store(const kernels::AttentionTile& at, const Index& row0, Softmax& softmax);
+};
+
+void Consumption::tile(const kernels::AttentionTile& at) {
+  const AttentionOptions& o = p.c.options;
+  const Index row0 = at.q0 + t.offset(p.c.bq);
+  const kernels::BandTile seen(p.band, at);
+  const Index blocks = seen.blocks();
+  Softmax softmax(t, p.rows());
+  sums.clear();
+  const Slot query = p.queries.wait();
+
+  const auto scores = [&] {
+    const Slot slot = p.keys.wait();
+    dots.clear();
+    dots.dot(query["q"].part(t), slot["k"].t());
+  };
+  const auto add_values = [&](const Tile& weights) { sums.dot(weights, p.values.wait()["v"]); };
+  const auto weights_of = [&](const Index& j, bool masked) {
+    Tile x = dots.read();
+    if (o.soft_cap) x = tanh(x * to_cap);
+    if (masked) x = select(seen.hidden(t, x.shape(), row0, j), minus_infinity, x);
+    return softmax.step(x, masked, to_base_2);
+  };
+
+  scores();
+  Tile w = weights_of(blocks - 1, true).to(o.elem);  // whose values are not added yet
+  const auto step = [&](const Index& j, bool masked) {
+    scores();  // of this block, in flight while the former block's values are added
+    add_values(w);
+    const Tile weights = weights_of(j, masked);
+    sums.update([&](Tile former) { return former * softmax.correction.expand(1); });
+    w = weights.to(o.elem);
+  };
+
+  // The first block is done; then those that the band's upper edge crosses, those that all rows see, and those
+  // that its lower edge crosses.
+  Index done = blocks * 0 + 1;
+  if (p.band.crossed_above()) {
+    const Index crossed = seen.crossed_above(blocks);
+    p.k.range(1, crossed).each([&](Index i) { step(blocks - 1 - i, true); });
+    done = max(crossed, 1);
+  }
+  std::optional<Index> crossed;
+  if (p.band.crossed_below()) crossed = max(blocks - seen.crossed_below(), done);
+  p.k.range(done, crossed ? *crossed : blocks).each([&](Index i) { step(blocks - 1 - i, false); });
+  if (crossed) p.k.range(*crossed, blocks).each([&](Index i) { step(blocks - 1 - i, true); });
+  add_values(w);
+  store(at, row0, softmax);
+}
+
+void Consumption::store(const kernels::AttentionTile& at, const Index& row0, Softmax& softmax) {
+  Tile& l = softmax.l;
+  l = finish(l);
+  const Tile log_sum = (softmax.m * to_base_2 + log2(l)) * ln_2;
+  const Tile inverse = select(l == 0.f, 0.f, rcp(l));
+  if (p.c.options.lse) {
+    const Tensor lse_row =
+        p.c.options.jagged ? p.lse.at(0, at.head).window(0, at.first, at.length) : p.lse.at(0, at.first).at(0, at.head);
+    lse_row.store({row0}, log_sum);
+  }
+  const Tensor rows = p.matrix(p.out, at.head, at.first, at.length);
+  rows.store({row0, 0}, (sums.read() * inverse.expand(1)).to(p.c.options.elem));
+}
+
+void consume(const Parts& p, Task& t) {
+  const bool soft_cap = p.c.options.soft_cap;
+  Accumulator dots = t.accumulator<float>({p.rows(), p.c.bkv});
+  Accumulator sums = t.accumulator<float>({p.rows(), value_size(p.c.options)});
+  Consumption instance{p,
+                       t,
+                       std::move(dots),
+                       std::move(sums),
+                       (soft_cap ? p.cap : p.scale) * log2_e,
+                       soft_cap ? Scalar(p.scale / p.cap) : Scalar()};
+  p.tiles.each([&](const kernels::AttentionTile& at) { instance.tile(at); });
+}
+
+}  // namespace
 
 Kernel attention(const AttentionConfig& c) {
   const AttentionOptions& o = c.options;
@@ -78,25 +233,25 @@ Kernel attention(const AttentionConfig& c) {
     return k;
   }
   const bool jagged = o.jagged;
-  const int head_size = o.head, value_size = o.value_head ? o.value_head : o.head;
 
   kernels::Sequences s;
+  const kernels::Limits limits(c);
   if (jagged)
-    s.bounds = k.dim("B+1", 1);
+    s.bounds = k.dim("B+1", 1, limits.sequences + 1);
   else
     s.batch = k.dim("B");
   const std::string row_name = jagged ? "T" : "S";
-  s.rows = k.dim(o.self ? row_name : row_name + "q");
-  s.key_rows = o.self ? s.rows : k.dim(row_name + "k");
+  s.rows = k.dim(o.self ? row_name : row_name + "q", 0, limits.rows);
+  s.key_rows = o.self ? s.rows : k.dim(row_name + "k", 0, limits.rows);
   const Index key_heads = k.dim(o.group == 1 ? "H" : "Hkv");
   s.heads = o.group == 1 ? key_heads : key_heads * o.group;
   const auto activations = [&](const char* name, const Index& rows, const Index& heads, int size) {
     return jagged ? k.tensor(o.elem, name, {rows, heads, size}) : k.tensor(o.elem, name, {*s.batch, rows, heads, size});
   };
-  const Tensor q = activations("q", s.rows, s.heads, head_size);
-  const Tensor key = activations("k", s.key_rows, key_heads, head_size);
-  const Tensor value = activations("v", s.key_rows, key_heads, value_size);
-  const Tensor out = activations("out", s.rows, s.heads, value_size);
+  const Tensor q = activations("q", s.rows, s.heads, o.head);
+  const Tensor key = activations("k", s.key_rows, key_heads, o.head);
+  const Tensor value = activations("v", s.key_rows, key_heads, value_size(o));
+  const Tensor out = activations("out", s.rows, s.heads, value_size(o));
   Tensor lse;
   if (o.lse)
     lse = jagged ? k.tensor<float>("lse", {s.heads, s.rows}) : k.tensor<float>("lse", {*s.batch, s.heads, s.rows});
@@ -108,111 +263,12 @@ Kernel attention(const AttentionConfig& c) {
 
   const kernels::AttentionTiles tiles(k, c, s);
   const kernels::Band band(c);
-  Ring queries = k.ring(1).slot("q", o.elem, {c.bq, head_size});
-  Ring keys = k.ring(c.stages).slot("k", o.elem, {c.bkv, head_size});
-  Ring values = k.ring(c.stages).slot("v", o.elem, {c.bkv, value_size});
-
-  // The rows of one sequence and head, as a matrix.
-  const auto matrix = [&](const Tensor& x, const Index& h, const Index& first, const Index& length) {
-    return jagged ? x.window(0, first, length).at(1, h) : x.at(0, first).at(1, h);
-  };
-
-  k.task(Producer).warps(1).registers(c.load_registers).body([&] {
-    tiles.each([&](const kernels::AttentionTile& at) {
-      const kernels::BandTile seen(band, at);
-      std::optional<Index> shared;
-      if (o.group > 1) shared = at.head / o.group;
-      const Index& key_head = shared ? *shared : at.head;
-      const Tensor key_rows = matrix(key, key_head, at.key_first, seen.end());
-      const Tensor value_rows = matrix(value, key_head, at.key_first, seen.end());
-      const Index last = seen.blocks() - 1;
-      // The keys of the next tile come before its queries: their slot is free earlier.
-      keys.acquire().load("k", key_rows, {seen.key(last), 0});
-      queries.acquire().load("q", matrix(q, at.head, at.first, at.length), {at.q0, 0});
-      values.acquire().load("v", value_rows, {seen.key(last), 0});
-      k.range(last).each([&](Index i) {
-        const Index row = seen.key(last - 1 - i);
-        keys.acquire().load("k", key_rows, {row, 0});
-        values.acquire().load("v", value_rows, {row, 0});
-      });
-    });
-  });
-
-  k.task(Consumer).warps(4).replicas(c.replicas).registers(c.mma_registers).body([&](Task& t) {
-    const int64_t m_rows = c.bq / c.replicas;
-    Accumulator dots = t.accumulator<float>({m_rows, c.bkv});
-    Accumulator sums = t.accumulator<float>({m_rows, value_size});
-    // exp(scale · x) = 2^(to_base_2 · x); capped, x is tanh(scale / cap · q·k) and the factor cap.
-    const Scalar to_base_2 = (o.soft_cap ? cap : scale) * log2_e;
-    const Scalar to_cap = o.soft_cap ? scale / cap : Scalar();
-
-    tiles.each([&](const kernels::AttentionTile& at) {
-      const Index row0 = at.q0 + t.offset(c.bq);
-      const kernels::BandTile seen(band, at);
-      const Index blocks = seen.blocks();
-      Tile m = t.full<float>({m_rows}, minus_infinity);  // row maxima so far
-      Tile l = t.full<float>({m_rows}, 0.f);             // row sums so far, each lane its share
-      Tile correction = m;                               // by which this block lowers the weight of former ones
-      sums.clear();
-      const Slot query = queries.wait();
-
-      const auto scores = [&] {
-        const Slot slot = keys.wait();
-        dots.clear();
-        dots.dot(query["q"].part(t), slot["k"].t());
-      };
-      const auto add_values = [&](const Tile& weights) { sums.dot(weights, values.wait()["v"]); };
-      /// One step of the online softmax over key block j; gives the weights and updates m, l, correction.
-      const auto softmax = [&](const Index& j, bool masked) {
-        Tile x = dots.read();
-        if (o.soft_cap) x = tanh(x * to_cap);
-        if (masked) x = select(seen.hidden(t, x.shape(), row0, j), minus_infinity, x);
-        const Tile m_new = max(m, maximum(x, 1));
-        Tile m_scaled = m_new * to_base_2;
-        // A row that sees nothing yet has no maximum; 0 keeps −∞ − (−∞) out of the exponents.
-        if (masked) m_scaled = select(m_new == minus_infinity, 0.f, m_scaled);
-        correction = exp2(m * to_base_2 - m_scaled);
-        m = m_new;
-        const Tile weights = exp2(x * to_base_2 - m_scaled.expand(1));
-        l = l * correction + sum(weights, 1, Extent::Partial);
-        return weights;
-      };
-
-      scores();
-      Tile p = softmax(blocks - 1, true).to(o.elem);  // weights whose values are not added yet
-      const auto step = [&](const Index& j, bool masked) {
-        scores();  // of this block, in flight while the former block's values are added
-        add_values(p);
-        const Tile weights = softmax(j, masked);
-        sums.update([&](Tile former) { return former * correction.expand(1); });
-        p = weights.to(o.elem);
-      };
-
-      // The first block is done; then those that the band's upper edge crosses, those that all rows see, and those
-      // that its lower edge crosses.
-      Index done = blocks * 0 + 1;
-      if (band.crossed_above()) {
-        const Index crossed = seen.crossed_above(blocks);
-        k.range(1, crossed).each([&](Index i) { step(blocks - 1 - i, true); });
-        done = max(crossed, 1);
-      }
-      std::optional<Index> crossed;
-      if (band.crossed_below()) crossed = max(blocks - seen.crossed_below(), done);
-      k.range(done, crossed ? *crossed : blocks).each([&](Index i) { step(blocks - 1 - i, false); });
-      if (crossed) k.range(*crossed, blocks).each([&](Index i) { step(blocks - 1 - i, true); });
-      add_values(p);
-
-      l = finish(l);
-      const Tile log_sum = (m * to_base_2 + log2(l)) * ln_2;
-      const Tile inverse = select(l == 0.f, 0.f, rcp(l));
-      if (o.lse) {
-        const Tensor lse_row =
-            jagged ? lse.at(0, at.head).window(0, at.first, at.length) : lse.at(0, at.first).at(0, at.head);
-        lse_row.store({row0}, log_sum);
-      }
-      matrix(out, at.head, at.first, at.length).store({row0, 0}, (sums.read() * inverse.expand(1)).to(o.elem));
-    });
-  });
+  Ring queries = k.ring(1).slot("q", o.elem, {c.bq, o.head});
+  Ring keys = k.ring(c.stages).slot("k", o.elem, {c.bkv, o.head});
+  Ring values = k.ring(c.stages).slot("v", o.elem, {c.bkv, value_size(o)});
+  const Parts parts{k, c, tiles, band, q, key, value, out, lse, scale, cap, queries, keys, values};
+  k.task(Producer).warps(1).registers(c.load_registers).body([&] { produce(parts); });
+  k.task(Consumer).warps(4).replicas(c.replicas).registers(c.mma_registers).body([&](Task& t) { consume(parts, t); });
   return k;
 }
 

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/kernels/attention_tiles_p.h"
 
+#include <algorithm>
+#include <limits>
+
 TLXJIT_NAMESPACE_BEGIN
 namespace kernels {
 
@@ -65,6 +68,16 @@ Tiles jagged_tiles(Kernel& k, const AttentionConfig& c, const Sequences& s) {
 }
 
 }  // namespace
+
+Limits::Limits(const AttentionConfig& c) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  // The ends of a tile of rows and of the band beside its last row, one block of keys further on.
+  rows = most - 2 * c.bq - c.bkv - std::max({c.options.left, c.options.right, 0});
+  // split() multiplies the row blocks by heads_together; dense, they are ⌈rows / bq⌉, jagged ⌊rows / bq⌋ + sequences.
+  const int64_t blocks = most / (c.options.causal ? c.heads_together : 1) / (c.options.jagged ? 2 : 1);
+  rows = std::min(rows, blocks * c.bq);
+  sequences = std::min(blocks, most / 2);  // their search adds two numbers of sequences
+}
 
 AttentionTiles::AttentionTiles(Kernel& k, const AttentionConfig& c, const Sequences& s)
     : tiles_(c.options.jagged ? jagged_tiles(k, c, s) : dense_tiles(k, c, s)),

@@ -17,6 +17,12 @@ struct Sequences {
   Tensor offsets, key_offsets;
 };
 
+/// How far the numbers of rows and sequences go, so that no index that is formed of them in a kernel is beyond 32 bits.
+struct Limits {
+  explicit Limits(const AttentionConfig& config);
+  int64_t rows, sequences;
+};
+
 /// A tile's place: query rows q0 … q0 + bq − 1 of a head and sequence. `first`: the sequence's first row (jagged) or
 /// its number (dense); length: its queries.
 struct AttentionTile {

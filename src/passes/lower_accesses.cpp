@@ -58,8 +58,10 @@ class Lowering : public Rewriter {
     if (load) replace(op.results[0], made.results[0]);
   }
 
-  /// The caller keeps the indices of a scalar load inside the view, so its ends do not matter.
+  /// A scalar load keeps what it takes to say that its index is outside a window.
   void scalar(Op& op, OpBuilder& b) {
+    const Op* window = module_.def(op.operands[0]);
+    while (window->code == OpCode::select_axis) window = module_.def(window->operands[0]);
     Shape point;
     point.rank = static_cast<uint8_t>(op.operands.size() - 1);
     for (int i = 0; i < point.rank; ++i) point[i] = 1;
@@ -67,6 +69,9 @@ class Lowering : public Rewriter {
     if (!found) return;
     op.operands = found->coordinates;
     op.operands.insert(op.operands.begin(), found->tensor);
+    if (found->ragged < 0) return;
+    op.attrs.set("window", int64_t{found->ragged});
+    op.operands.insert(op.operands.end(), {window->operands[1], window->operands[2]});
   }
 
   /// One view outwards: the indices as those of the tensor that the view was made from.

@@ -95,10 +95,13 @@ Result<void> CallPlan::bind_extents(std::span<const Argument*> given, CallFrame&
       if (by[d] < 0) {
         by[d] = static_cast<int8_t>(i);
         frame.dims[d] = static_cast<int32_t>(extent);
-        if (extent < dims_[d].least)
-          return fault(i, "has extent " + number(extent) + " in dimension " + number(static_cast<int64_t>(axis)) +
-                              " (" + dims_[d].name + "), and the kernel was promised at least " +
-                              number(dims_[d].least));
+        const auto here = [&] {
+          return "has extent " + number(extent) + " in dimension " + number(static_cast<int64_t>(axis)) + " (" +
+                 dims_[d].name + "), and the kernel ";
+        };
+        if (extent < dims_[d].least) return fault(i, here() + "was promised at least " + number(dims_[d].least));
+        if (extent > dims_[d].most)
+          return fault(i, here() + "takes at most " + number(dims_[d].most) + ": split the call");
       } else if (frame.dims[d] != extent) {
         return fault(i, "has extent " + number(extent) + " in dimension " + number(static_cast<int64_t>(axis)) + " (" +
                             dims_[d].name + "), which is " + number(frame.dims[d]) + " in `" +
@@ -110,6 +113,7 @@ Result<void> CallPlan::bind_extents(std::span<const Argument*> given, CallFrame&
 }
 
 Result<void> CallPlan::check_expressions(std::span<const Argument*> given, int64_t sms, CallFrame& frame) const {
+  using Lack = HostProgram::Lack;
   std::array<HostProgram::Number, HostProgram::max_steps> values;
   program_.run({frame.dims.data(), dims_.size()}, {frame.scalars.data(), parameters_.size() - tensors_.size()}, sms,
                values);
@@ -119,18 +123,21 @@ Result<void> CallPlan::check_expressions(std::span<const Argument*> given, int64
       if (extent.dim >= 0) continue;
       const HostProgram::Number& wanted = values[extent.place];
       const int64_t is = given[i]->tensor.dims[axis];
-      if (wanted.ok && wanted.value == is) continue;
+      if (wanted.ok() && wanted.value == is) continue;
       return fault(i, "has extent " + number(is) + " in dimension " + number(static_cast<int64_t>(axis)) +
                           ", and the kernel wants " + parameters_[i].extents[axis] +
-                          (!wanted.ok                                             ? ", which is no i32 in this call"
+                          (wanted.lack == Lack::division_by_zero                  ? ", which divides by 0 in this call"
+                           : wanted.lack == Lack::overflow                        ? ", which is no i32 in this call"
                            : parameters_[i].extents[axis] == number(wanted.value) ? ""
                                                                                   : " = " + number(wanted.value)));
     }
-  const HostProgram::Number grid = grid_ < 0 ? HostProgram::Number{1, true} : values[static_cast<size_t>(grid_)];
-  if (!grid.ok || grid.value > max_extent) {
-    Error error = bad("the number of programs of this call is beyond 2^31: split the call");
-    if (const Op* op = program_.op(static_cast<uint16_t>(grid_)))
-      error.log = "grid: " + to_string(module_->location(*op));
+  const HostProgram::Number grid = grid_ < 0 ? HostProgram::Number{1} : values[static_cast<size_t>(grid_)];
+  if (!grid.ok() || grid.value > max_extent) {
+    Error error = bad(grid.lack == Lack::division_by_zero
+                          ? "the number of programs of this call, " + grid_text_ + ", divides by 0"
+                          : "the number of programs of this call is beyond 2^31: split the call");
+    const uint16_t place = grid.ok() ? static_cast<uint16_t>(grid_) : grid.place;
+    if (const Op* op = program_.op(place)) error.log = "grid: " + to_string(module_->location(*op));
     return error;
   }
   frame.grid = static_cast<int32_t>(std::max<int64_t>(grid.value, 0));

@@ -62,7 +62,7 @@ Result<CallPlan> CallPlan::make(const Module& module, const Abi& abi) {
   plan.module_ = &module;
   for (const AbiScalar& dim : abi.dims) {
     const Op* op = module.def(dim.value);
-    plan.dims_.push_back({dim.name, op ? op->attrs.integer("min") : 0});
+    plan.dims_.push_back({dim.name, op->attrs.integer("min"), op->attrs.integer("max", INT32_MAX)});
   }
   std::vector<bool> bound(abi.dims.size(), false);
   for (const AbiTensor& tensor : abi.tensors) {
@@ -105,6 +105,7 @@ Result<CallPlan> CallPlan::make(const Module& module, const Abi& abi) {
     auto place = plan.program_.add(module, abi, abi.grid);
     if (!place) return place.error();
     plan.grid_ = *place;
+    plan.grid_text_ = text_of(module, abi.grid);
   }
   for (const auto& op : module.body.ops)
     if (op->code == OpCode::cluster) plan.cluster_ = op.get();

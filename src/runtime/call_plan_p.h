@@ -51,7 +51,7 @@ class CallPlan {
   };
   struct DimPlan {
     std::string name;
-    int64_t least = 0;
+    int64_t least = 0, most = 0;
   };
 
   Result<void> match(std::span<const Argument> arguments, std::span<const Argument*> by_parameter) const;
@@ -66,6 +66,7 @@ class CallPlan {
   const Module* module_ = nullptr;
   HostProgram program_;
   int grid_ = -1;  // its place; -1: one program
+  std::string grid_text_;
   const Op* cluster_ = nullptr;
   std::vector<TensorPlan> tensors_;
   std::vector<DimPlan> dims_;

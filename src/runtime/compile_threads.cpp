@@ -2,21 +2,46 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/runtime/compile_threads_p.h"
 
-#include <signal.h>
-
 #include <condition_variable>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
+#include "src/runtime/block_signals_p.h"
 #include "src/runtime/guard_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
 
-struct CompileThreads::Left {
+/// Work with a limit takes one of most_abandoned places before it begins, and keeps it when it is left behind.
+struct CompileThreads::Places {
   std::mutex mutex;
-  int count = 0;
+  std::condition_variable changed;
+  int taken = 0;
+  int abandoned = 0;  // of those
+
+  bool take(bool limited) {
+    std::unique_lock lock(mutex);
+    if (limited) changed.wait(lock, [&] { return taken < most_abandoned || abandoned == most_abandoned; });
+    if (abandoned == most_abandoned) return false;
+    taken += limited;
+    return true;
+  }
+  void give(bool was_abandoned) {
+    {
+      std::lock_guard lock(mutex);
+      --taken;
+      abandoned -= was_abandoned;
+    }
+    changed.notify_all();
+  }
+  void abandon() {
+    {
+      std::lock_guard lock(mutex);
+      ++abandoned;
+    }
+    changed.notify_all();
+  }
 };
 
 namespace {
@@ -30,38 +55,29 @@ struct Work {
   bool abandoned = false;
 };
 
-/// While it lives, threads that are made start with signals blocked: handlers of the host run on its own threads.
-struct BlockSignals {
-  sigset_t before;
-  BlockSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&all, own);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-  }
-  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
-};
-
 }  // namespace
 
-CompileThreads::CompileThreads() : left_(std::make_shared<Left>()) {}
+CompileThreads::OfProcess::OfProcess() : places(std::make_shared<Places>()) {}
 
 int CompileThreads::abandoned() const {
-  std::lock_guard lock(left_->mutex);
-  return left_->count;
+  Places& places = *process_.get().places;
+  std::lock_guard lock(places.mutex);
+  return places.abandoned;
 }
 
 Result<void> CompileThreads::run(std::chrono::milliseconds limit, const std::string& name, std::function<void()> fn) {
-  if (abandoned() >= most_abandoned)
+  const bool limited = limit.count() > 0;
+  auto work = std::make_shared<Work>();
+  work->fn = std::move(fn);
+  const std::shared_ptr<Places> places = process_.get().places;
+  if (!places->take(limited))
     return error_of(ErrorKind::environment, Stage::compile, ErrorCode::out_of_resources,
                     "`" + name + "` is not compiled: " + std::to_string(most_abandoned) +
                         " compiles that were left behind at their time limit still run");
-  auto work = std::make_shared<Work>();
-  work->fn = std::move(fn);
   std::thread thread;
   try {
     const BlockSignals blocked;
-    thread = std::thread([work, left = left_] {
+    thread = std::thread([work, places] {
       work->fn();
       std::unique_lock lock(work->mutex);
       work->done = true;
@@ -70,23 +86,23 @@ Result<void> CompileThreads::run(std::chrono::milliseconds limit, const std::str
       lock.unlock();
       if (!abandoned) return;
       work->fn = nullptr;  // what it holds goes before it is counted as ended
-      std::lock_guard count(left->mutex);
-      --left->count;
+      places->give(true);
     });
   } catch (const std::system_error& e) {
+    if (limited) places->give(false);
     return error_of(ErrorKind::environment, Stage::compile, ErrorCode::out_of_resources,
                     std::string("no thread to compile on: ") + e.what());
+  } catch (...) {
+    if (limited) places->give(false);
+    throw;
   }
   std::unique_lock lock(work->mutex);
   const auto done = [&] { return work->done; };
-  if (limit.count() <= 0)
+  if (!limited) {
     work->changed.wait(lock, done);
-  else if (!work->changed.wait_for(lock, limit, done)) {
+  } else if (!work->changed.wait_for(lock, limit, done)) {
     work->abandoned = true;
-    {
-      std::lock_guard count(left_->mutex);
-      ++left_->count;
-    }
+    places->abandon();
     lock.unlock();
     thread.detach();
     return error_of(ErrorKind::environment, Stage::compile, ErrorCode::timed_out,
@@ -95,6 +111,7 @@ Result<void> CompileThreads::run(std::chrono::milliseconds limit, const std::str
   }
   lock.unlock();
   thread.join();
+  if (limited) places->give(false);
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "src/runtime/per_process_p.h"
 #include "tlxjit/core/result.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -16,17 +17,21 @@ class CompileThreads {
  public:
   static constexpr int most_abandoned = 4;
 
-  CompileThreads();
   /// Runs the work on a thread that gets no signals but those it causes itself, and waits for it. After `limit` (0:
   /// none) it is abandoned: an Error that says so of `name`; the work and what it holds stay until it ends. While
-  /// most_abandoned of them run, no other work is begun: an Error too. The work throws nothing.
+  /// most_abandoned of them run, no other work is begun: an Error too. So that there are never more, at most so many
+  /// with a limit run at a time; others wait for their turn, before their limit begins. The work throws nothing.
   Result<void> run(std::chrono::milliseconds limit, const std::string& name, std::function<void()> work);
   /// Work that was left behind and has not ended.
   int abandoned() const;
 
  private:
-  struct Left;
-  std::shared_ptr<Left> left_;
+  struct Places;
+  struct OfProcess {
+    OfProcess();
+    std::shared_ptr<Places> places;
+  };
+  PerProcess<OfProcess> process_;
 };
 
 }  // namespace runtime

@@ -1,15 +1,19 @@
 // src/runtime/cpu_backend.cpp — the CPU as a device: the plug-in behind the device interface.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <mutex>
 
 #include "src/passes/lower_p.h"
+#include "src/runtime/call_plan_p.h"
 #include "src/runtime/cpu_plugin_p.h"
 #include "src/runtime/cpu_report_p.h"
 #include "src/runtime/guard_p.h"
+#include "src/runtime/per_process_p.h"
 #include "src/runtime/plugin_loader_p.h"
 #include "src/runtime/registry_p.h"
 #include "src/runtime/usable_cpus_p.h"
@@ -27,44 +31,73 @@ class Workspaces {
 
   std::unique_ptr<int32_t[]> take() {
     if (words_ == 0) return nullptr;
-    {
-      std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        auto words = std::move(idle_.back());
-        idle_.pop_back();
-        return words;
-      }
+    OfProcess& own = process_.get();
+    std::lock_guard lock(own.mutex);
+    if (!own.idle.empty()) {
+      auto words = std::move(own.idle.back());
+      own.idle.pop_back();
+      return words;
     }
-    return std::make_unique<int32_t[]>(words_);
+    own.idle.reserve(own.made + 1);  // so that giving it back does not allocate
+    auto words = std::make_unique<int32_t[]>(words_);
+    ++own.made;
+    return words;
   }
   void give(std::unique_ptr<int32_t[]> words) {
     if (!words) return;
-    std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(words));
+    OfProcess& own = process_.get();
+    std::lock_guard lock(own.mutex);
+    own.idle.push_back(std::move(words));
   }
 
  private:
+  struct OfProcess {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<int32_t[]>> idle;
+    size_t made = 0;
+  };
   const size_t words_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<int32_t[]>> idle_;
+  PerProcess<OfProcess> process_;
 };
 
-/// Where the lines go that kernels print: to one reader, one at a time.
+/// Where the lines go that kernels print: to one reader, one at a time. The reader is called without a lock, and may
+/// launch kernels that print: a line that comes while it is called waits until it has returned.
 class Printer {
  public:
   explicit Printer(std::function<void(std::string_view)> print) : print_(std::move(print)) {}
 
-  void line(std::string_view text) {
-    std::lock_guard lock(mutex_);
-    if (print_)
-      print_(text);
-    else
-      std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
+  void line(std::string text) {
+    OfProcess& own = process_.get();
+    std::unique_lock lock(own.mutex);
+    own.waiting.push_back(std::move(text));
+    if (own.telling) return;
+    own.telling = true;
+    while (!own.waiting.empty()) {
+      const std::string next = std::move(own.waiting.front());
+      own.waiting.pop_front();
+      lock.unlock();
+      tell(next);
+      lock.lock();
+    }
+    own.telling = false;
   }
 
  private:
-  std::mutex mutex_;
+  struct OfProcess {
+    std::mutex mutex;
+    std::deque<std::string> waiting;
+    bool telling = false;
+  };
+  void tell(const std::string& text) const noexcept try {
+    if (print_)
+      print_(text);
+    else
+      std::fprintf(stderr, "%s\n", text.c_str());
+  } catch (...) {  // a line that cannot be told is lost: nothing may pass through the plug-in
+  }
+
   const std::function<void(std::string_view)> print_;
+  PerProcess<OfProcess> process_;
 };
 
 class CpuKernel final : public LoadedKernel {
@@ -103,10 +136,9 @@ class CpuKernel final : public LoadedKernel {
   static void print(void* kernel, uint32_t op, const tlxjit_cpu_place* at, const void* const* values) noexcept try {
     const auto& self = *static_cast<const CpuKernel*>(kernel);
     self.printer_->line(printed_line(self.module_, op, *at, values));
-  } catch (...) {  // a line that cannot be told is lost: nothing may pass through the plug-in
+  } catch (...) {  // no memory for it
   }
 
-  static constexpr size_t max_tensors = 32;
   const tlxjit_cpu_backend& plugin_;
   tlxjit_cpu_kernel* const kernel_;
   const Module& module_;
@@ -194,18 +226,16 @@ class CpuLibrary final : public BackendLibrary {
 
  private:
   Result<const tlxjit_cpu_backend*> load() {
-    std::lock_guard lock(mutex_);
-    if (plugin_) return plugin_;
+    if (const tlxjit_cpu_backend* loaded = plugin_.load()) return loaded;
     auto plugin = load_cpu_plugin(path_);
-    if (plugin) plugin_ = *plugin;
+    if (plugin) plugin_ = *plugin;  // of two threads that load it, both get the same
     return plugin;
   }
 
   const std::string path_, without_features_;
   const int threads_;
   const std::shared_ptr<Printer> printer_;
-  std::mutex mutex_;
-  const tlxjit_cpu_backend* plugin_ = nullptr;
+  std::atomic<const tlxjit_cpu_backend*> plugin_ = nullptr;
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
  * shared and the plug-in may hold any LLVM. The plug-in exports one symbol, `tlxjit_backend_v1`, of type
  * `const struct tlxjit_cpu_backend*(void)`. */
 
-#define TLXJIT_CPU_PLUGIN_VERSION 2u
+#define TLXJIT_CPU_PLUGIN_VERSION 3u
 
 struct tlxjit_cpu_kernel; /* a compiled kernel, owned by the plug-in */
 
@@ -65,11 +65,12 @@ enum tlxjit_cpu_status {
   TLXJIT_CPU_COMPILER = 3,    /* LLVM refused */
   TLXJIT_CPU_DEADLOCK = 4,    /* `blocked` lists the fibers */
   TLXJIT_CPU_MEMORY = 5,
-  TLXJIT_CPU_OUTSIDE = 6,  /* a slot, part, element or rank that there is not; `op` names the op */
-  TLXJIT_CPU_TOO_MANY = 7, /* programs of a launch that must all be live */
-  TLXJIT_CPU_POLICY = 8,   /* the process may not make memory executable */
-  TLXJIT_CPU_ASSERT = 9,   /* an assertion failed; `op` names it, `at` says where */
-  TLXJIT_CPU_INLINE = 10,  /* LLVM refused the inline text of `op` */
+  TLXJIT_CPU_OUTSIDE = 6,   /* a slot, part, element or rank that there is not; `op` names the op */
+  TLXJIT_CPU_TOO_MANY = 7,  /* programs of a launch that must all be live */
+  TLXJIT_CPU_POLICY = 8,    /* the process may not make memory executable */
+  TLXJIT_CPU_ASSERT = 9,    /* an assertion failed; `op` names it, `at` says where */
+  TLXJIT_CPU_INLINE = 10,   /* LLVM refused the inline text of `op` */
+  TLXJIT_CPU_INTERNAL = 11, /* a fault of the plug-in */
 };
 
 struct tlxjit_cpu_failure {

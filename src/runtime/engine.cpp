@@ -7,6 +7,7 @@
 #include "src/passes/lower_p.h"
 #include "src/runtime/executable_p.h"
 #include "src/runtime/guard_p.h"
+#include "src/runtime/key_p.h"
 #include "src/runtime/memory_cache_p.h"
 #include "src/runtime/registry_p.h"
 #include "tlxjit/ir/text.h"
@@ -17,24 +18,47 @@ TLXJIT_NAMESPACE_BEGIN
 using runtime::error_of;
 using runtime::guarded;
 
-Engine::Engine(EngineOptions options)
-    : kernels_(std::make_unique<runtime::MemoryCache>(options.kept_kernels)),
-      registry_(std::make_unique<runtime::Registry>(std::move(options))) {}
+namespace {
+
+Error nothing_in_it() {
+  return error_of(ErrorKind::environment, Stage::load, ErrorCode::out_of_resources,
+                  "the engine is empty: there was no memory to make it, or it was moved from");
+}
+
+}  // namespace
+
+Engine::Engine(EngineOptions options) {
+  const auto made = guarded(Stage::load, [&]() -> Result<void> {
+    auto kernels = std::make_unique<runtime::MemoryCache>(options.kept_kernels);
+    registry_ = std::make_unique<runtime::Registry>(std::move(options));
+    kernels_ = std::move(kernels);
+    return {};
+  });
+  static_cast<void>(made);  // all calls of an empty engine say so
+}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 
 std::vector<Device> Engine::devices() const {
-  auto found = guarded(Stage::load, [&]() -> Result<std::vector<Device>> {
-    std::vector<Device> devices;
+  std::vector<Device> devices;
+  if (!registry_) return devices;
+  const auto all = guarded(Stage::load, [&]() -> Result<void> {
     for (auto& backend : registry_->open_all()) devices.push_back(Device(std::move(backend)));
-    return devices;
+    return {};
   });
-  return found ? std::move(*found) : std::vector<Device>();
+  // Those found before it are there all the same.
+  if (!all)
+    static_cast<void>(guarded(Stage::load, [&]() -> Result<void> {
+      registry_->log("some devices are left out: " + to_string(all.error()));
+      return {};
+    }));
+  return devices;
 }
 
 Result<Device> Engine::device(std::string_view name) const {
   return guarded(Stage::load, [&]() -> Result<Device> {
+    if (!registry_) return nothing_in_it();
     auto backend = registry_->open(name);
     if (!backend) return backend.error();
     return Device(std::move(*backend));
@@ -43,6 +67,7 @@ Result<Device> Engine::device(std::string_view name) const {
 
 Result<Device> Engine::best_device() const {
   return guarded(Stage::load, [&]() -> Result<Device> {
+    if (!registry_) return nothing_in_it();
     for (auto& backend : registry_->open_all()) {
       if (auto ready = backend->can_compile(); ready)
         return Device(std::move(backend));
@@ -138,6 +163,11 @@ std::string key_of(const Module& module, const Device& device, const CompileOpti
   return device.name() + '\n' + options.as + '\n' + (options.lineinfo ? "lineinfo\n" : "\n") + print(module);
 }
 
+Error with_key(Error error, const std::string& key) {
+  error.key = runtime::key_text(key);
+  return error;
+}
+
 /// `module` is verified, which took `verify_ms`.
 Result<std::shared_ptr<runtime::ExecutableState>> find_or_build(const Module& module, const Device& device,
                                                                 const std::shared_ptr<runtime::DeviceBackend>& backend,
@@ -145,7 +175,15 @@ Result<std::shared_ptr<runtime::ExecutableState>> find_or_build(const Module& mo
                                                                 runtime::MemoryCache& kernels,
                                                                 runtime::CompileThreads& threads) {
   const auto make = [&] { return build(module, device, backend, threads, options, verify_ms); };
-  return options.reuse ? kernels.get(key_of(module, device, options), make) : kernels.make_uncached(make);
+  if (!options.reuse) {
+    auto made = kernels.make_uncached(make);
+    if (!made) return with_key(std::move(made).error(), key_of(module, device, options));
+    return made;
+  }
+  const std::string key = key_of(module, device, options);
+  auto found = kernels.get(key, make);
+  if (!found) return with_key(std::move(found).error(), key);
+  return found;
 }
 
 }  // namespace
@@ -153,6 +191,7 @@ Result<std::shared_ptr<runtime::ExecutableState>> find_or_build(const Module& mo
 Result<Executable> Engine::compile(const Kernel& kernel, const Device& device, const CompileOptions& options) const {
   return guarded(Stage::compile, [&]() -> Result<Executable> {
     runtime::StopWatch watch;
+    if (!registry_) return nothing_in_it();
     auto module = kernel.module();  // verified
     if (!module) return module.error();
     auto state =
@@ -165,6 +204,7 @@ Result<Executable> Engine::compile(const Kernel& kernel, const Device& device, c
 Result<Executable> Engine::compile(const Module& module, const Device& device, const CompileOptions& options) const {
   return guarded(Stage::compile, [&]() -> Result<Executable> {
     runtime::StopWatch watch;
+    if (!registry_) return nothing_in_it();
     TLXJIT_TRY(first_of(verify(module)));
     auto state = find_or_build(module, device, device.backend_, options, watch.lap(), *kernels_, registry_->compiles());
     if (!state) return state.error();
@@ -172,6 +212,6 @@ Result<Executable> Engine::compile(const Module& module, const Device& device, c
   });
 }
 
-EngineCounters Engine::counters() const { return kernels_->counters(); }
+EngineCounters Engine::counters() const { return kernels_ ? kernels_->counters() : EngineCounters(); }
 
 TLXJIT_NAMESPACE_END

@@ -35,7 +35,10 @@ Result<void> Executable::launch(const Stream& stream, std::span<const Argument> 
   });
   if (result || result.error().location.known()) return result;
   Error error = std::move(result).error();
-  error.location = at;
+  try {
+    error.location = at;
+  } catch (...) {  // no memory for the name of a file
+  }
   return error;
 }
 

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <exception>
-#include <new>
 #include <type_traits>
 
 #include "tlxjit/core/result.h"
@@ -21,17 +19,16 @@ inline Error error_of(ErrorKind kind, Stage stage, ErrorCode code, std::string m
   return error;
 }
 
+/// The exception that is being handled as an Error; with too little memory for its text, without it.
+Error caught(Stage stage) noexcept;
+
 /// Runs `fn`, which gives a Result; what it throws becomes an Error.
 template <class Fn>
 std::invoke_result_t<Fn&> guarded(Stage stage, Fn&& fn) {
   try {
     return fn();
-  } catch (const std::bad_alloc&) {
-    return error_of(ErrorKind::environment, stage, ErrorCode::out_of_resources, "no memory");
-  } catch (const std::exception& e) {
-    return error_of(ErrorKind::internal, stage, ErrorCode::internal_error, e.what());
   } catch (...) {
-    return error_of(ErrorKind::internal, stage, ErrorCode::internal_error, "an unknown exception");
+    return caught(stage);
   }
 }
 

@@ -6,18 +6,13 @@
 #include <limits>
 
 #include "src/ir/check_p.h"
+#include "src/ir/words_p.h"
 #include "src/runtime/guard_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
 
 namespace {
-
-enum Pred : int64_t { eq, ne, lt, le, gt, ge };
-
-int64_t pred_of(std::string_view text) {
-  return text == "eq" ? eq : text == "ne" ? ne : text == "lt" ? lt : text == "le" ? le : text == "gt" ? gt : ge;
-}
 
 bool fits(int64_t x, Elem elem) {
   if (elem == Elem::b1) return x == 0 || x == 1;
@@ -101,7 +96,7 @@ Result<uint16_t> HostProgram::add(const Module& module, const Abi& abi, Value va
   }
   if (op->code == OpCode::cast && !op->attrs.all().empty())
     return refuse(module, op, "a cast that saturates or rounds in its own way cannot be part of an extent or the grid");
-  if (op->code == OpCode::cmp) step.number = pred_of(op->attrs.text("pred"));
+  if (op->code == OpCode::cmp) step.number = static_cast<int64_t>(word_of<Predicate>(*op, "pred"));
   if (op->code == OpCode::dim) step.number = index_in(abi.dims, value);
   if (op->code == OpCode::scalar) {
     step.number = index_in(abi.scalars, value);
@@ -114,30 +109,32 @@ Result<uint16_t> HostProgram::add(const Module& module, const Abi& abi, Value va
   return place;
 }
 
-HostProgram::Number HostProgram::compute(const Step& s, std::span<const int32_t> dims,
+HostProgram::Number HostProgram::compute(uint16_t place, std::span<const int32_t> dims,
                                          std::span<const uint64_t> scalars, int64_t sms,
                                          std::span<const Number> values) const {
-  const Number none{}, &a = values[s.a], &b = values[s.b], &c = values[s.c];
+  const Step& s = steps_[place];
+  const Number &a = values[s.a], &b = values[s.b], &c = values[s.c];
+  const Number too_large{0, Lack::overflow, place};
   int64_t r = 0;
-  const auto unless = [&](bool overflow) { return overflow ? Number{} : Number{r, true}; };
+  const auto unless = [&](bool overflow) { return overflow ? too_large : Number{r}; };
   switch (s.code) {
-    case OpCode::constant: return {s.number, true};
-    case OpCode::sms: return {sms, true};
-    case OpCode::dim: return {dims[static_cast<size_t>(s.number)], true};
-    case OpCode::scalar: return {integer_of(scalars[static_cast<size_t>(s.number)], s.elem), true};
-    case OpCode::select: return !a.ok ? none : a.value ? b : c;
+    case OpCode::constant: return {s.number};
+    case OpCode::sms: return {sms};
+    case OpCode::dim: return {dims[static_cast<size_t>(s.number)]};
+    case OpCode::scalar: return {integer_of(scalars[static_cast<size_t>(s.number)], s.elem)};
     default: break;
   }
-  if (!a.ok) return none;
+  if (!a.ok()) return a;
   const int64_t x = a.value;
   switch (s.code) {
-    case OpCode::cast: return s.elem == Elem::b1 ? Number{x != 0, true} : a;
-    case OpCode::bit_not: return {s.elem == Elem::b1 ? int64_t{!x} : ~x, true};
+    case OpCode::select: return x ? b : c;
+    case OpCode::cast: return s.elem == Elem::b1 ? Number{x != 0} : a;
+    case OpCode::bit_not: return {s.elem == Elem::b1 ? int64_t{!x} : ~x};
     case OpCode::neg: return unless(__builtin_sub_overflow(int64_t{0}, x, &r));
     case OpCode::abs: return x >= 0 ? a : unless(__builtin_sub_overflow(int64_t{0}, x, &r));
     default: break;
   }
-  if (!b.ok) return none;
+  if (!b.ok()) return b;
   const int64_t y = b.value;
   switch (s.code) {
     case OpCode::add: return unless(__builtin_add_overflow(x, y, &r));
@@ -148,45 +145,37 @@ HostProgram::Number HostProgram::compute(const Step& s, std::span<const int32_t>
     case OpCode::floor_div:
     case OpCode::floor_mod:
     case OpCode::ceil_div: {
-      if (y == 0 || (y == -1 && x == std::numeric_limits<int64_t>::min())) return none;
+      if (y == 0) return {0, Lack::division_by_zero, place};
+      if (y == -1 && x == std::numeric_limits<int64_t>::min()) return too_large;
       const int64_t rest = x % y;
       const bool down = rest != 0 && (rest < 0) != (y < 0);  // the quotient was rounded up
-      if (s.code == OpCode::mod) return {rest, true};
-      if (s.code == OpCode::floor_mod) return {down ? rest + y : rest, true};
-      if (s.code == OpCode::floor_div) return {x / y - down, true};
-      return {x / y + (s.code == OpCode::ceil_div && rest > 0), true};
+      if (s.code == OpCode::mod) return {rest};
+      if (s.code == OpCode::floor_mod) return {down ? rest + y : rest};
+      if (s.code == OpCode::floor_div) return {x / y - down};
+      return {x / y + (s.code == OpCode::ceil_div && rest > 0)};
     }
-    case OpCode::min: return {std::min(x, y), true};
-    case OpCode::max: return {std::max(x, y), true};
-    case OpCode::bit_and: return {x & y, true};
-    case OpCode::bit_or: return {x | y, true};
-    case OpCode::bit_xor: return {x ^ y, true};
+    case OpCode::min: return {std::min(x, y)};
+    case OpCode::max: return {std::max(x, y)};
+    case OpCode::bit_and: return {x & y};
+    case OpCode::bit_or: return {x | y};
+    case OpCode::bit_xor: return {x ^ y};
     case OpCode::shl:
     case OpCode::shr: {
       const int64_t amount = y & (bits(s.elem) - 1);
-      if (s.code == OpCode::shr) return {x >> amount, true};
-      if (amount > 62) return x == 0 ? Number{0, true} : none;
+      if (s.code == OpCode::shr) return {x >> amount};
+      if (amount > 62) return x == 0 ? Number{0} : too_large;
       return unless(__builtin_mul_overflow(x, int64_t{1} << amount, &r));
     }
-    case OpCode::cmp: {
-      const int64_t p = s.number;
-      return {p == eq   ? x == y
-              : p == ne ? x != y
-              : p == lt ? x < y
-              : p == le ? x <= y
-              : p == gt ? x > y
-                        : x >= y,
-              true};
-    }
-    default: return none;
+    case OpCode::cmp: return {holds(static_cast<Predicate>(s.number), x, y)};
+    default: return too_large;  // has_meaning() names no other
   }
 }
 
 void HostProgram::run(std::span<const int32_t> dims, std::span<const uint64_t> scalars, int64_t sms,
                       std::span<Number> values) const {
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    values[i] = compute(steps_[i], dims, scalars, sms, values);
-    if (values[i].ok && !fits(values[i].value, steps_[i].elem)) values[i] = {};
+  for (uint16_t i = 0; i < steps_.size(); ++i) {
+    values[i] = compute(i, dims, scalars, sms, values);
+    if (values[i].ok() && !fits(values[i].value, steps_[i].elem)) values[i] = {0, Lack::overflow, i};
   }
 }
 

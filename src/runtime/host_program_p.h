@@ -19,12 +19,16 @@ class HostProgram {
   /// Adds a value and all that it needs; gives its place.
   Result<uint16_t> add(const Module& module, const Abi& abi, Value value);
 
-  /// Evaluates into `values`, which has size() places. Where a step has no value (overflow, division by zero) the
-  /// steps that use it have none either, so that only what is used matters; `ok` says.
+  /// Why a step has no value. The steps that use it have none either, for the same reason, so that only what is used
+  /// matters.
+  enum class Lack : uint8_t { none, overflow, division_by_zero };
   struct Number {
-    int64_t value;
-    bool ok;
+    int64_t value = 0;
+    Lack lack = Lack::none;
+    uint16_t place = 0;  // of the step that lacked it first
+    bool ok() const { return lack == Lack::none; }
   };
+  /// Evaluates into `values`, which has size() places.
   void run(std::span<const int32_t> dims, std::span<const uint64_t> scalars, int64_t sms,
            std::span<Number> values) const;
   size_t size() const { return steps_.size(); }
@@ -41,7 +45,7 @@ class HostProgram {
   };
   /// `above`: how many ops wait for this value.
   Result<uint16_t> add(const Module& module, const Abi& abi, Value value, size_t above);
-  Number compute(const Step& step, std::span<const int32_t> dims, std::span<const uint64_t> scalars, int64_t sms,
+  Number compute(uint16_t place, std::span<const int32_t> dims, std::span<const uint64_t> scalars, int64_t sms,
                  std::span<const Number> values) const;
   std::vector<Step> steps_;
   std::vector<std::pair<Value, uint16_t>> places_;

@@ -8,76 +8,89 @@
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
 
-MemoryCache::MemoryCache(size_t capacity, Hash hash) : capacity_(capacity), index_(0, hash) {}
+/// In a forked child: what the parent had, unless a thread was at it just then. What was being made is made by nobody.
+void MemoryCache::Kept::inherit(Kept& parents) {
+  index = Index(0, parents.index.hash_function());
+  const std::unique_lock lock(parents.mutex, std::try_to_lock);
+  if (!lock) return;
+  counters = parents.counters;
+  for (const std::shared_ptr<Entry>& entry : parents.recent) {
+    if (!entry->result) continue;
+    recent.push_back(entry);
+    index.emplace(entry->key, std::prev(recent.end()));
+  }
+}
+
+MemoryCache::MemoryCache(size_t capacity, Hash hash) : capacity_(capacity) { kept_.get().index = Index(0, hash); }
 
 MemoryCache::State MemoryCache::make_uncached(const std::function<State()>& make) {
   {
-    std::lock_guard lock(mutex_);
-    ++counters_.compiles;
+    Kept& kept = kept_.get();
+    std::lock_guard lock(kept.mutex);
+    ++kept.counters.compiles;
   }
   return make();
 }
 
 MemoryCache::State MemoryCache::get(const std::string& key, const std::function<State()>& make) {
   if (capacity_ == 0) return make_uncached(make);
-  std::unique_lock lock(mutex_);
-  if (const auto found = index_.find(key); found != index_.end()) {
-    recent_.splice(recent_.begin(), recent_, found->second);
-    const std::shared_ptr<Entry> entry = recent_.front();
-    made_.wait(lock, [&] { return entry->state || entry->failed; });
-    if (entry->state) {
-      ++counters_.memory_hits;
-      return entry->state;
-    }
-    lock.unlock();
-    return make_uncached(make);
+  Kept& kept = kept_.get();
+  std::unique_lock lock(kept.mutex);
+  for (auto found = kept.index.find(key); found != kept.index.end(); found = kept.index.find(key)) {
+    kept.recent.splice(kept.recent.begin(), kept.recent, found->second);
+    const std::shared_ptr<Entry> entry = kept.recent.front();
+    kept.made.wait(lock, [&] { return entry->result.has_value(); });
+    const State& result = *entry->result;
+    if (result) ++kept.counters.memory_hits;
+    // A time limit is that of one call: this one may have another.
+    if (result || result.error().code != ErrorCode::timed_out) return result;
   }
   const auto entry = std::make_shared<Entry>(key);
-  recent_.push_front(entry);
-  const auto place = recent_.begin();
+  kept.recent.push_front(entry);
+  const auto place = kept.recent.begin();
   try {
-    index_.emplace(entry->key, place);
+    kept.index.emplace(entry->key, place);
   } catch (...) {
-    recent_.erase(place);
+    kept.recent.erase(place);
     throw;
   }
-  ++counters_.compiles;
+  ++kept.counters.compiles;
   lock.unlock();
   State state = guarded(Stage::compile, make);  // whatever happens, those who wait are told
   lock.lock();
+  entry->result.emplace(std::move(state));
   Recent dropped;
-  if (state) {
-    entry->state = *state;
-    dropped = evict();
+  if (*entry->result) {
+    dropped = evict(kept);
   } else {
-    entry->failed = true;
-    index_.erase(entry->key);
-    recent_.erase(place);
+    kept.index.erase(entry->key);
+    kept.recent.erase(place);
   }
   lock.unlock();
-  made_.notify_all();
-  return state;  // what was dropped ends here, outside the lock
+  kept.made.notify_all();
+  return *entry->result;  // what was dropped ends here, outside the lock
 }
 
 /// Takes out what is above the bound. What is being made stays: threads wait for it.
-MemoryCache::Recent MemoryCache::evict() {
+MemoryCache::Recent MemoryCache::evict(Kept& kept) const {
   Recent dropped;
-  for (auto at = recent_.end(); recent_.size() > capacity_ && at != recent_.begin();) {
+  for (auto at = kept.recent.end(); kept.recent.size() > capacity_ && at != kept.recent.begin();) {
     const auto entry = std::prev(at);
-    if (!(*entry)->state) {
+    if (!(*entry)->result) {
       at = entry;
       continue;
     }
-    index_.erase((*entry)->key);
-    dropped.splice(dropped.begin(), recent_, entry);
-    ++counters_.memory_evictions;
+    kept.index.erase((*entry)->key);
+    dropped.splice(dropped.begin(), kept.recent, entry);
+    ++kept.counters.memory_evictions;
   }
   return dropped;
 }
 
 EngineCounters MemoryCache::counters() const {
-  std::lock_guard lock(mutex_);
-  return counters_;
+  Kept& kept = kept_.get();
+  std::lock_guard lock(kept.mutex);
+  return kept.counters;
 }
 
 }  // namespace runtime

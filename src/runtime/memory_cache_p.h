@@ -7,10 +7,12 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "src/runtime/per_process_p.h"
 #include "tlxjit/core/result.h"
 #include "tlxjit/runtime/engine.h"
 
@@ -29,7 +31,8 @@ class MemoryCache {
   explicit MemoryCache(size_t capacity, Hash hash = default_hash);
 
   /// The kernel of this key: one that is kept, the one that another thread makes just now, or what `make` gives.
-  /// Errors are not kept: who waited for a thread that failed makes its own, and so gets its own source lines.
+  /// Errors are not kept; those who waited for a thread that failed get its error, so that a fault of the environment
+  /// is met once. Only who waited for one that timed out tries by itself.
   State get(const std::string& key, const std::function<State()>& make);
   /// What `make` gives, counted and not kept.
   State make_uncached(const std::function<State()>& make);
@@ -39,21 +42,25 @@ class MemoryCache {
  private:
   struct Entry {
     const std::string key;
-    std::shared_ptr<ExecutableState> state;  // null while it is made
-    bool failed = false;                     // no longer in the index
+    std::optional<State> result;  // none while it is made; an error: no longer in the index
     explicit Entry(std::string k) : key(std::move(k)) {}
   };
   using Recent = std::list<std::shared_ptr<Entry>>;
-
+  using Index = std::unordered_map<std::string_view, Recent::iterator, Hash>;
   static size_t default_hash(std::string_view key) { return std::hash<std::string_view>()(key); }
-  Recent evict();
+
+  struct Kept {
+    std::mutex mutex;
+    std::condition_variable made;
+    Recent recent;                 // the last used first
+    Index index{0, default_hash};  // by the entries' own keys
+    EngineCounters counters;
+    void inherit(Kept& parents);
+  };
+  Recent evict(Kept& kept) const;
 
   const size_t capacity_;
-  mutable std::mutex mutex_;
-  std::condition_variable made_;
-  Recent recent_;                                                       // the last used first
-  std::unordered_map<std::string_view, Recent::iterator, Hash> index_;  // by the entries' own keys
-  EngineCounters counters_;
+  PerProcess<Kept> kept_;
 };
 
 }  // namespace runtime

@@ -30,13 +30,14 @@ Registry::Registry(EngineOptions options) : options_(std::move(options)) {
 }
 
 Result<std::shared_ptr<DeviceBackend>> Registry::open(std::string_view name) {
-  std::lock_guard lock(mutex_);
-  if (auto found = open_.find(name); found != open_.end()) return found->second;
+  Open& open = open_.get();
+  std::lock_guard lock(open.mutex);
+  if (auto found = open.devices.find(name); found != open.devices.end()) return found->second;
   std::string known;
   for (const auto& library : libraries_) {
     auto device = library->open(name);
     if (!device) return device;
-    if (*device) return open_.emplace(std::string(name), *device).first->second;
+    if (*device) return open.devices.emplace(std::string(name), *device).first->second;
     known += (known.empty() ? "" : ", ") + std::string(library->names());
   }
   Error error;
@@ -66,7 +67,10 @@ std::vector<std::shared_ptr<DeviceBackend>> Registry::open_all() {
 }
 
 void Registry::log(std::string_view text) const {
-  if (options_.log) options_.log(text);
+  try {
+    if (options_.log) options_.log(text);
+  } catch (...) {  // as with a line of a kernel that cannot be told
+  }
 }
 
 }  // namespace runtime

@@ -23,14 +23,18 @@ class Registry {
 
   Result<std::shared_ptr<DeviceBackend>> open(std::string_view name);
   std::vector<std::shared_ptr<DeviceBackend>> open_all();
+  /// What the host's function throws is dropped.
   void log(std::string_view text) const;
   CompileThreads& compiles() { return compiles_; }
 
  private:
-  std::mutex mutex_;
   EngineOptions options_;
   std::vector<std::unique_ptr<BackendLibrary>> libraries_;
-  std::map<std::string, std::shared_ptr<DeviceBackend>, std::less<>> open_;
+  struct Open {
+    std::mutex mutex;
+    std::map<std::string, std::shared_ptr<DeviceBackend>, std::less<>> devices;
+  };
+  PerProcess<Open> open_;
   CompileThreads compiles_;
 };
 

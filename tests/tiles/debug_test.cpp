@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <optional>
+#include <thread>
+
 #include "tests/tiles/fixture.h"
 
 namespace tiles_test {
@@ -68,6 +72,38 @@ TEST(Print, AReaderThatThrowsLosesItsLine) {
   Kernel k{"throws"};
   in_task(k, [&](Task&) { k.print("x"); });
   TLXJIT_MUST(run(k, {}, engine));
+}
+
+TEST(Print, TheReaderMayLaunchAKernelThatPrints) {
+  std::optional<Executable> inner;
+  std::vector<std::string> lines;
+  EngineOptions options = engine_options();
+  options.cpu_threads = 2;
+  int calls = 0;
+  options.print = [&](std::string_view line) {
+    lines.emplace_back(line);
+    const auto launch = [&] { EXPECT_TRUE(inner->launch({}).ok()); };
+    ++calls;
+    if (calls == 1) launch();
+    if (calls == 2) std::thread(launch).join();
+  };
+  const Engine engine(std::move(options));
+  const auto printing = [&](const char* name, int programs) {
+    Kernel k{name};
+    k.grid(programs);
+    k.task("main").body([&] { k.print("p"); });
+    return engine.compile(k, cpu(engine));
+  };
+  auto made = printing("inner", 2), outer = printing("outer", 3);
+  TLXJIT_MUST(made);
+  TLXJIT_MUST(outer);
+  inner = *made;
+  TLXJIT_MUST(outer->launch({}));
+  std::ranges::sort(lines);
+  EXPECT_THAT(lines, testing::ElementsAre("inner main of program 0: p", "inner main of program 0: p",
+                                          "inner main of program 1: p", "inner main of program 1: p",
+                                          "outer main of program 0: p", "outer main of program 1: p",
+                                          "outer main of program 2: p"));
 }
 
 TEST(Assert, EndsTheLaunchWithItsMessageAndLine) {

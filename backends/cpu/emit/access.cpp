@@ -115,33 +115,31 @@ Node Emitter::atomic(const Op& op, const ElementAccess& a, const Element& e) {
   using llvm::AtomicOrdering;
   using RMW = llvm::AtomicRMWInst;
   const Elem elem = type(a.tensor).elem;
-  const std::string_view kind = op.attrs.text("kind"), order = op.attrs.text("order");
-  const AtomicOrdering ordering = order == "relaxed"   ? AtomicOrdering::Monotonic
-                                  : order == "acquire" ? AtomicOrdering::Acquire
-                                  : order == "release" ? AtomicOrdering::Release
-                                                       : AtomicOrdering::AcquireRelease;
+  constexpr std::array<AtomicOrdering, words<MemoryOrder>.size()> orders = {
+      AtomicOrdering::Monotonic, AtomicOrdering::Acquire, AtomicOrdering::Release, AtomicOrdering::AcquireRelease};
+  const AtomicOrdering ordering = orders[static_cast<size_t>(word_of<MemoryOrder>(op, "order"))];
+  const auto kind = word_of<AtomicKind>(op, "kind");
   const llvm::Align align(static_cast<uint64_t>(size(elem)));
   const auto value = [&](size_t i) {
     const Value v = a.values[i];
     return type(v).is_tile() ? element(v, e.flat) : scalar(v);
   };
-  if (kind == "cas") {
-    Node pair = b.CreateAtomicCmpXchg(e.address, value(1), value(0), align, ordering,
-                                      llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(ordering));
-    return b.CreateExtractValue(pair, 0);
-  }
   const bool real = is_float(elem), with_sign = is_signed_int(elem);
-  const RMW::BinOp what = kind == "add"   ? (real ? RMW::FAdd : RMW::Add)
-                          : kind == "min" ? (real        ? RMW::FMin
-                                             : with_sign ? RMW::Min
-                                                         : RMW::UMin)
-                          : kind == "max" ? (real        ? RMW::FMax
-                                             : with_sign ? RMW::Max
-                                                         : RMW::UMax)
-                          : kind == "and" ? RMW::And
-                          : kind == "or"  ? RMW::Or
-                          : kind == "xor" ? RMW::Xor
-                                          : RMW::Xchg;
+  RMW::BinOp what = RMW::Xchg;
+  switch (kind) {
+    case AtomicKind::cas: {
+      Node pair = b.CreateAtomicCmpXchg(e.address, value(1), value(0), align, ordering,
+                                        llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(ordering));
+      return b.CreateExtractValue(pair, 0);
+    }
+    case AtomicKind::add: what = real ? RMW::FAdd : RMW::Add; break;
+    case AtomicKind::min: what = real ? RMW::FMin : with_sign ? RMW::Min : RMW::UMin; break;
+    case AtomicKind::max: what = real ? RMW::FMax : with_sign ? RMW::Max : RMW::UMax; break;
+    case AtomicKind::bit_and: what = RMW::And; break;
+    case AtomicKind::bit_or: what = RMW::Or; break;
+    case AtomicKind::bit_xor: what = RMW::Xor; break;
+    case AtomicKind::exchange: break;
+  }
   return b.CreateAtomicRMW(what, e.address, value(0), align, ordering);
 }
 

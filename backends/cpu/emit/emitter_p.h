@@ -15,6 +15,7 @@
 #include "backends/cpu/lane_p.h"
 #include "src/ir/access_p.h"
 #include "src/ir/check_p.h"
+#include "src/ir/words_p.h"
 #include "tlxjit/ir/module.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -113,9 +114,9 @@ class Elements {
   /// The same with casts and selects.
   Node apply(const Op& op, llvm::ArrayRef<Node> in, Elem from, Elem to);
   /// Joins two elements as a reduction of this kind does. Sums and products of f16 and bf16 are not rounded.
-  Node join(std::string_view kind, Node a, Node b, Elem elem);
+  Node join(ReductionKind kind, Node a, Node b, Elem elem);
   /// What a reduction starts from. A number wins over NaN, so NaN is what changes no maximum and no minimum.
-  llvm::Constant* identity(std::string_view kind, Elem elem, unsigned lanes) const;
+  llvm::Constant* identity(ReductionKind kind, Elem elem, unsigned lanes) const;
   Node larger(Node a, Node b, Elem elem);
   Node smaller(Node a, Node b, Elem elem);
   Node add(Node a, Node b, Elem elem);
@@ -141,8 +142,8 @@ class Elements {
   llvm::Type* like(Node value, llvm::Type* type) const { return value->getType()->getWithNewType(type); }
 };
 
-/// LLVM's comparison for `pred` of the op table.
-llvm::CmpInst::Predicate predicate(std::string_view text, Elem elem, const Op& op);
+/// LLVM's comparison of elements of this type.
+llvm::CmpInst::Predicate predicate(Predicate pred, Elem elem);
 
 /// The widest vector of at most 16 lanes that divides a row.
 unsigned lanes_for(int64_t columns);
@@ -189,6 +190,7 @@ class Emitter : public Elements {
   Node slot_address(Value buffer, Value slot, const Op& op);
   Node tensor_address(Value tensor);
   Node load_scalar(const Op& op);
+  Node tensor_element(const Op& op, Node& number);
   void copy(const Op& op);
   void copy_box(const Op& op, size_t first_coordinate, BoxMode mode, Node local);
   View view(Value v);
@@ -205,7 +207,6 @@ class Emitter : public Elements {
 
   // flag.cpp
   void flag(const Op& op);
-  Node flag_address(const Op& op, Node& element);
 
   // cluster.cpp
   void cluster_op(const Op& op);
@@ -233,6 +234,10 @@ class Emitter : public Elements {
   // tile_loop.cpp: one group as a loop
   void emit_group(const Group& group);
   void emit_element(const Op& op, Position& p);
+  bool sink_element(const Op& op, Position& p, Node flat);
+  void reduce_element(const Op& op, Position& p);
+  Node iota_element(int axis, Position& p);
+  Node value_element(const Op& op, Position& p, Node flat);
   void finish_row(const Op& op, Position& p);
   void begin_reduce(const Op& op, Position& p);
   void end_reduce(const Op& op, Position& p);
@@ -258,7 +263,12 @@ class Emitter : public Elements {
   void copy_elements(Shape shape, Strided from, Strided to, Elem elem);
 
   // fold.cpp
+  struct Fold;
+  static bool finds(const Op& op);
   void fold(const Op& op);
+  void fold_axis(const Fold& f, const std::function<Node(Node)>& place, Node result);
+  std::vector<Node> fold_step(const Fold& f, std::vector<Node> carried, const std::vector<Node>& met, Node k);
+  std::vector<Node> better_of(const Fold& f, const std::vector<Node>& carried, Node met, Node k);
   std::vector<Node> region(const Block& region, llvm::ArrayRef<Node> args, unsigned lanes);
 
   // access.cpp

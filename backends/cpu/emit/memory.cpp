@@ -2,19 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <llvm/IR/MDBuilder.h>
 
-#include <algorithm>
-
 #include "backends/cpu/emit/emitter_p.h"
+#include "src/ir/words_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 
 namespace {
 
-CopyReduction reduction_of(const Op& op) {
-  constexpr std::string_view names[] = {"", "add", "min", "max", "and", "or", "xor"};
-  const auto found = std::find(std::begin(names), std::end(names), op.attrs.text("reduce"));
-  return static_cast<CopyReduction>(found - std::begin(names));
+/// A CopyReduction, or −1.
+int32_t reduction_of(const Op& op) {
+  const auto kind = from_word<CopyReduction>(op.attrs.text("reduce"));
+  return kind ? static_cast<int32_t>(*kind) : -1;
 }
 
 /// The view's shape and strides where its elements lie row by row.
@@ -113,20 +112,37 @@ Node Emitter::element_address(const Op& op) {
 Node Emitter::load_scalar(const Op& op) {
   const Value source = op.operand(0);
   const Elem elem = type(source).elem;
-  if (op.code == OpCode::buffer_get) return load(element_address(op), elem, 1);
-  Node tensor = tensor_address(source);
+  Node number = nullptr;
+  return load(op.code == OpCode::buffer_get ? element_address(op) : tensor_element(op, number), elem, 1);
+}
+
+/// The address of the element of tensor 0 that operands 1 to rank name, and its number if rows were packed, after code
+/// that ends the launch where there is none.
+Node Emitter::tensor_element(const Op& op, Node& number) {
+  const Value tensor = op.operand(0);
+  const auto rank = static_cast<size_t>(type(tensor).slots);
+  const int64_t window = op.attrs.integer("window", -1);
+  const Op& declared = *unit_.module.def(tensor);
+  Node at_tensor = tensor_address(tensor);
   Node offset = i64(0);
-  for (size_t i = 1; i < op.operands.size(); ++i) {
-    Node index = index64(op.operand(i));
-    if (i + 1 < op.operands.size()) {  // the innermost stride is 1
-      Node stride = b.CreateLoad(b.getInt64Ty(),
-                                 at(tensor, static_cast<int64_t>(offsetof(tlxjit_cpu_tensor, strides) + 8 * (i - 1))));
-      index = b.CreateMul(index, stride);
+  number = i64(0);
+  for (size_t axis = 0; axis < rank; ++axis) {
+    Node extent = index64(declared.operand(axis));
+    Node index = index64(op.operand(1 + axis));
+    if (static_cast<int64_t>(axis) == window) {
+      Node within = b.CreateSub(index, index64(op.operand(1 + rank)));
+      bounded(within, b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, index64(op.operand(2 + rank)), i64(0)), op);
     }
+    bounded(index, extent, op);
+    number = b.CreateAdd(b.CreateMul(number, extent), index);
+    if (axis + 1 < rank)  // the innermost stride is 1
+      index = b.CreateMul(
+          index, b.CreateLoad(b.getInt64Ty(),
+                              at(at_tensor, static_cast<int64_t>(offsetof(tlxjit_cpu_tensor, strides) + 8 * axis))));
     offset = b.CreateAdd(offset, index);
   }
-  Node data = b.CreateLoad(b.getPtrTy(), tensor);
-  return load(at(data, b.CreateMul(offset, i64(size(elem)))), elem, 1);
+  Node data = b.CreateLoad(b.getPtrTy(), at_tensor);
+  return at(data, b.CreateMul(offset, i64(size(type(tensor).elem))));
 }
 
 /// copy.load, copy.lanes, copy.store and tile.store.

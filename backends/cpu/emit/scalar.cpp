@@ -51,19 +51,16 @@ Node Elements::add(Node x, Node y, Elem elem) {
   return is_float(elem) ? round(b.CreateFAdd(x, y), elem) : b.CreateAdd(x, y);
 }
 
-llvm::CmpInst::Predicate predicate(std::string_view text, Elem elem, const Op& op) {
+llvm::CmpInst::Predicate predicate(Predicate pred, Elem elem) {
   using P = llvm::CmpInst::Predicate;
   struct Row {
-    std::string_view text;
     P real, with_sign, without;
   };
-  static constexpr Row rows[] = {
-      {"eq", P::FCMP_OEQ, P::ICMP_EQ, P::ICMP_EQ},   {"ne", P::FCMP_UNE, P::ICMP_NE, P::ICMP_NE},
-      {"lt", P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT}, {"le", P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE},
-      {"gt", P::FCMP_OGT, P::ICMP_SGT, P::ICMP_UGT}, {"ge", P::FCMP_OGE, P::ICMP_SGE, P::ICMP_UGE}};
-  for (const Row& row : rows)
-    if (row.text == text) return is_float(elem) ? row.real : is_signed_int(elem) ? row.with_sign : row.without;
-  throw Unsupported{&op, "this comparison"};
+  static constexpr Row rows[] = {{P::FCMP_OEQ, P::ICMP_EQ, P::ICMP_EQ},   {P::FCMP_UNE, P::ICMP_NE, P::ICMP_NE},
+                                 {P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT}, {P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE},
+                                 {P::FCMP_OGT, P::ICMP_SGT, P::ICMP_UGT}, {P::FCMP_OGE, P::ICMP_SGE, P::ICMP_UGE}};
+  const Row& row = rows[static_cast<size_t>(pred)];
+  return is_float(elem) ? row.real : is_signed_int(elem) ? row.with_sign : row.without;
 }
 
 Node Elements::compute(const Op& op, llvm::ArrayRef<Node> in, Elem elem) {
@@ -112,7 +109,7 @@ Node Elements::compute(const Op& op, llvm::ArrayRef<Node> in, Elem elem) {
       if (op.code == OpCode::shl) return b.CreateShl(in[0], amount);
       return with_sign ? b.CreateAShr(in[0], amount) : b.CreateLShr(in[0], amount);
     }
-    case OpCode::cmp: return b.CreateCmp(predicate(op.attrs.text("pred"), elem, op), in[0], in[1]);
+    case OpCode::cmp: return b.CreateCmp(predicate(word_of<Predicate>(op, "pred"), elem), in[0], in[1]);
     default:
       if (info(op.code).family == Family::math) return math(*this, op, in, elem);
       throw Unsupported{&op, std::string(info(op.code).text)};

@@ -22,7 +22,7 @@ bool Emitter::is_stored_op(const Op& op) {
     case OpCode::print:
     case OpCode::assert_:
     case OpCode::inline_text: return true;
-    case OpCode::reduce: return op.attrs.text("kind").starts_with("arg");
+    case OpCode::reduce: return finds(op);
     default: return is_access(op.code);
   }
 }

@@ -32,11 +32,12 @@ int64_t rows_below(const Shape& s, int axis) {
   return n;
 }
 
-std::string_view kind_of(const Op& op) { return op.attrs.text("kind"); }
+ReductionKind kind_of(const Op& op) { return word_of<ReductionKind>(op, "kind"); }
 
 /// Whether a result is rounded once, at the end, from sums in f32.
 bool rounds_late(const Op& op, Elem elem) {
-  return (elem == Elem::f16 || elem == Elem::bf16) && (kind_of(op) == "sum" || kind_of(op) == "prod");
+  return (elem == Elem::f16 || elem == Elem::bf16) &&
+         (kind_of(op) == ReductionKind::sum || kind_of(op) == ReductionKind::prod);
 }
 
 bool last_axis(const Op& op, const Shape& s) { return op.attrs.integer("axis") == s.rank - 1; }
@@ -208,14 +209,12 @@ void Emitter::store_view(const Op& op, Position& p) {
     store(b.CreateExtractElement(x, i), at_offset(b.CreateExtractElement(offset, i)), view.elem);
 }
 
-void Emitter::emit_element(const Op& op, Position& p) {
-  const Shape& s = p.group.domain;
-  Node flat = b.CreateAdd(b.CreateMul(p.row, i64(p.columns)), p.column);
-  auto element = [&](Node base, Node index, Elem elem) { return at(base, b.CreateMul(index, i64(size(elem)))); };
-  auto sink = [&](Value v, Node base) { store(lane(v, p), element(base, flat, type(v).elem), type(v).elem); };
-  const int axis = static_cast<int>(op.attrs.integer("axis"));
-  if (axis < 0 || axis >= s.rank) unsupported(op, "an axis that the tile lacks");
-  Node out = nullptr;
+/// Writes one element of an op's value to where it is kept; false: the op keeps none.
+bool Emitter::sink_element(const Op& op, Position& p, Node flat) {
+  auto sink = [&](Value v, Node base) {
+    store(lane(v, p), at(base, b.CreateMul(flat, i64(size(type(v).elem)))), type(v).elem);
+    return true;
+  };
   switch (op.code) {
     case OpCode::set: return sink(op.operand(1), tile_address(op.operand(0)));
     case OpCode::var: return sink(op.operand(0), tile_address(op.result()));
@@ -226,67 +225,85 @@ void Emitter::emit_element(const Op& op, Position& p) {
         unsupported(op, "a tile that is not of the slot's type");
       return sink(op.operand(2), p.slots.at(&op));
     case OpCode::view_store:
-    case OpCode::view_scatter: return store_view(op, p);
+    case OpCode::view_scatter: store_view(op, p); return true;
+    case OpCode::reduce: reduce_element(op, p); return true;
+    default: return false;
+  }
+}
+
+void Emitter::reduce_element(const Op& op, Position& p) {
+  const Shape& s = p.group.domain;
+  const int axis = static_cast<int>(op.attrs.integer("axis"));
+  Elem elem = type(op.result()).elem;
+  Node x = lane(op.operand(0), p);
+  if (axis == s.rank - 1) {
+    Node slot = p.sums.at(op.result());
+    b.CreateStore(join(kind_of(op), b.CreateLoad(reg(elem, p.lanes), slot), x, elem), slot);
+    return;
+  }
+  const auto wide = p.wide.find(op.result());
+  Node base = wide == p.wide.end() ? tile_address(op.result()) : arena_address(wide->second);
+  if (wide != p.wide.end()) elem = Elem::f32;
+  Node slot = at(base, b.CreateMul(without_axis(p, axis), i64(size(elem))));
+  store(join(kind_of(op), load(slot, elem, p.lanes), x, elem), slot, elem);
+}
+
+/// The number of the element along an axis.
+Node Emitter::iota_element(int axis, Position& p) {
+  const Shape& s = p.group.domain;
+  llvm::Type* i32 = b.getInt32Ty();
+  if (axis == s.rank - 1) {
+    Node first = splat(b.CreateTrunc(p.column, i32), p.lanes);
+    return p.lanes == 1 ? first : b.CreateAdd(first, b.CreateStepVector(llvm::FixedVectorType::get(i32, p.lanes)));
+  }
+  Node i = b.CreateUDiv(p.row, i64(rows_below(s, axis)));
+  return splat(b.CreateTrunc(axis == 0 ? i : b.CreateURem(i, i64(s[axis])), i32), p.lanes);
+}
+
+/// One element of what an op gives.
+Node Emitter::value_element(const Op& op, Position& p, Node flat) {
+  const Shape& s = p.group.domain;
+  const Elem elem = type(op.result()).elem;
+  const int axis = static_cast<int>(op.attrs.integer("axis"));
+  auto stored = [&](Value v, Node index) {
+    return load(at(tile_address(v), b.CreateMul(index, i64(size(elem)))), elem, p.lanes);
+  };
+  switch (op.code) {
     case OpCode::view_load:
-    case OpCode::view_gather: out = load_view(op, p); break;
-    case OpCode::reduce: {
-      Elem elem = type(op.result()).elem;
-      Node x = lane(op.operand(0), p);
-      if (axis == s.rank - 1) {
-        Node slot = p.sums.at(op.result());
-        b.CreateStore(join(kind_of(op), b.CreateLoad(reg(elem, p.lanes), slot), x, elem), slot);
-        return;
-      }
-      const auto wide = p.wide.find(op.result());
-      Node base = wide == p.wide.end() ? tile_address(op.result()) : arena_address(wide->second);
-      if (wide != p.wide.end()) elem = Elem::f32;
-      Node slot = element(base, without_axis(p, axis), elem);
-      store(join(kind_of(op), load(slot, elem, p.lanes), x, elem), slot, elem);
-      return;
-    }
-    case OpCode::get:
-      out = load(element(tile_address(op.operand(0)), flat, type(op.result()).elem), type(op.result()).elem, p.lanes);
-      break;
+    case OpCode::view_gather: return load_view(op, p);
+    case OpCode::get: return stored(op.operand(0), flat);
     case OpCode::acc_read: {
       const int64_t width = type(op.operand(0)).shape[1];
-      Node index = b.CreateAdd(b.CreateMul(p.row, i64(width)), b.CreateAdd(p.column, i64(op.attrs.integer("col"))));
-      const Elem elem = type(op.result()).elem;
-      out = load(element(tile_address(op.operand(0)), index, elem), elem, p.lanes);
-      break;
+      return stored(op.operand(0),
+                    b.CreateAdd(b.CreateMul(p.row, i64(width)), b.CreateAdd(p.column, i64(op.attrs.integer("col")))));
     }
-    case OpCode::constant: out = constant(op, type(op.result()).elem, p.lanes); break;
+    case OpCode::constant: return constant(op, elem, p.lanes);
     case OpCode::splat:
-    case OpCode::finish: out = lane(op.operand(0), p); break;
-    case OpCode::iota: {
-      llvm::Type* i32 = b.getInt32Ty();
-      if (axis == s.rank - 1) {
-        Node first = splat(b.CreateTrunc(p.column, i32), p.lanes);
-        out = p.lanes == 1 ? first : b.CreateAdd(first, b.CreateStepVector(llvm::FixedVectorType::get(i32, p.lanes)));
-      } else {
-        Node i = b.CreateUDiv(p.row, i64(rows_below(s, axis)));
-        out = splat(b.CreateTrunc(axis == 0 ? i : b.CreateURem(i, i64(s[axis])), i32), p.lanes);
-      }
-      break;
-    }
-    case OpCode::broadcast: {
-      const Elem elem = type(op.result()).elem;
-      out = axis == s.rank - 1 ? p.row_values.at(op.result())
-                               : load(element(tile_address(op.operand(0)), without_axis(p, axis), elem), elem, p.lanes);
-      break;
-    }
-    default: {
-      if (!is_elementwise(op.code)) unsupported(op, "this op on tiles");
-      llvm::SmallVector<Node, 3> in;
-      for (Value v : op.operands) {
-        // A scalar condition chooses whole tiles.
-        const bool whole = op.code == OpCode::select && in.empty() && type(v).is_scalar();
-        in.push_back(whole ? scalar(v) : lane(v, p));
-      }
-      out = apply(op, in, type(op.operand(0)).elem, type(op.result()).elem);
-    }
+    case OpCode::finish: return lane(op.operand(0), p);
+    case OpCode::iota: return iota_element(axis, p);
+    case OpCode::broadcast:
+      return axis == s.rank - 1 ? p.row_values.at(op.result()) : stored(op.operand(0), without_axis(p, axis));
+    default: break;
   }
-  p.held[op.result()] = out;
-  if (stored(op.result(), p.group)) sink(op.result(), tile_address(op.result()));
+  if (!is_elementwise(op.code)) unsupported(op, "this op on tiles");
+  llvm::SmallVector<Node, 3> in;
+  for (Value v : op.operands) {
+    // A scalar condition chooses whole tiles.
+    const bool whole = op.code == OpCode::select && in.empty() && type(v).is_scalar();
+    in.push_back(whole ? scalar(v) : lane(v, p));
+  }
+  return apply(op, in, type(op.operand(0)).elem, elem);
+}
+
+void Emitter::emit_element(const Op& op, Position& p) {
+  const int64_t axis = op.attrs.integer("axis");
+  if (axis < 0 || axis >= p.group.domain.rank) unsupported(op, "an axis that the tile lacks");
+  Node flat = b.CreateAdd(b.CreateMul(p.row, i64(p.columns)), p.column);
+  if (sink_element(op, p, flat)) return;
+  const Value v = op.result();
+  p.held[v] = value_element(op, p, flat);
+  if (stored(v, p.group))
+    store(lane(v, p), at(tile_address(v), b.CreateMul(flat, i64(size(type(v).elem)))), type(v).elem);
 }
 
 }  // namespace cpu

@@ -100,7 +100,7 @@ void HopperTarget::buffer_get(Emitter& e, const Op& op) {
 
 void HopperTarget::load(Emitter& e, const Op& op) {
   const AbiTensor& tensor = e.abi().tensors[e.abi().tensor_index(op.operand(0))];
-  if (op.operands.size() != tensor.extents.size() + 1)
+  if (op.operands.size() < tensor.extents.size() + 1)
     return e.fail(op, "one index per axis", ErrorCode::internal_error);
   e.out().line(fmt::format("const {} {} = t_{}[{}];", c_type(tensor.elem), e.declare(op.result()),
                            identifier(tensor.name), element_index(e, op, tensor, 1)));

@@ -49,7 +49,7 @@ class TLXJIT_API Tensor {
   /// The tensor restricted along `axis` to [offset, offset + extent), 0 ≤ offset; it also ends where the tensor
   /// ends. Tiles of it begin at offsets ≥ 0: what lies behind a window is hidden, what lies before it is not.
   Tensor window(int axis, Operand offset, Operand extent) const;
-  /// One element at `indices`, which must be inside.
+  /// One element at `indices`, which must be inside: on the CPU a launch in which one is not ends with an error.
   Scalar load(std::initializer_list<Operand> indices, std::source_location at = std::source_location::current()) const;
   /// Writes a tile at `offsets`. May be in flight until the instance ends.
   void store(std::initializer_list<Operand> offsets, const Tile& tile,
@@ -375,6 +375,9 @@ class TLXJIT_API Kernel {
 
   /// A symbolic dimension, bound from the tensors of a call; `at_least`, 0 or more, is a promise checked at launch.
   Index dim(std::string_view name, int64_t at_least = 0, std::source_location at = std::source_location::current());
+  /// The same, refused by launch beyond `at_most` too.
+  Index dim(std::string_view name, int64_t at_least, int64_t at_most,
+            std::source_location at = std::source_location::current());
   std::array<Index, 1> dims(Name a) { return {dim(a.text, 0, a.at)}; }
   std::array<Index, 2> dims(Name a, Name b) { return dims_of<2>({a, b}); }
   std::array<Index, 3> dims(Name a, Name b, Name c) { return dims_of<3>({a, b, c}); }
@@ -482,7 +485,8 @@ class TLXJIT_API Kernel {
   const std::string& name() const;
   /// What the builder has refused so far.
   const std::vector<Error>& faults() const;
-  /// All faults: the builder's and the verifier's.
+  /// All faults: the builder's and the verifier's. With too little memory to verify, one that says so, where there is
+  /// memory for it.
   std::vector<Error> verify() const;
   /// The kernel as portable IR; an error that lists all faults if there are any.
   Result<Module> module() const;

@@ -44,7 +44,7 @@ struct Error {
   std::string message;  ///< one sentence: what is wrong and the way out
   Location location;    ///< the user's line, where there is one
   std::string log;      ///< compiler log, or all diagnostics, one a line
-  std::string key;      ///< the cache key concerned, where there is one
+  std::string key;      ///< of a compile: of the kernel, device and options, 32 hexadecimal digits
 };
 
 TLXJIT_API const char* to_string(ErrorKind kind);

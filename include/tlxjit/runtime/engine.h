@@ -44,9 +44,12 @@ struct EngineOptions {
   size_t kept_kernels = 256;
   /// Read TLXJIT_* from the environment. Never done in a program with raised rights (AT_SECURE).
   bool read_environment = true;
-  /// Told what is worth knowing and no error: devices that could not be opened, and why. May come from any thread.
+  /// Told what is worth knowing and no error: devices that could not be opened, and why. May come from any thread,
+  /// with no lock held; what it throws is dropped.
   std::function<void(std::string_view)> log;
   /// Told each line that kernels print, one at a time, from any thread, while the launch waits. Empty: standard error.
+  /// It may launch kernels: no lock is held. What those print is told when it has returned, as is what a launch beside
+  /// prints meanwhile. What it throws is dropped.
   std::function<void(std::string_view)> print;
 };
 
@@ -60,7 +63,8 @@ struct CompileOptions {
   /// with a workspace that no other executable has.
   bool reuse = true;
   /// Longest time that the target's compiler may take; 0: any. A compile that takes longer is an error, and goes on by
-  /// itself until it ends; while four such compiles of an engine run, all its compiles are refused.
+  /// itself until it ends; while four such compiles of an engine run, all its compiles are refused. Four with a limit
+  /// run at a time, others wait for their turn.
   std::chrono::milliseconds time_limit{0};
 };
 
@@ -72,9 +76,11 @@ struct EngineCounters {
 };
 
 /// Everything that tlxjit knows in a process hangs on an engine; there is no state outside. The environment is
-/// read once, here. Threads may share it. Devices and executables stay valid when it ends.
+/// read once, here. Threads may share it. Devices and executables stay valid when it ends. A forked child goes on with
+/// what its parent had compiled for the CPU.
 class TLXJIT_API Engine {
  public:
+  /// With too little memory it is made empty, as one that was moved from is: its calls give errors.
   explicit Engine(EngineOptions options = {});
   ~Engine();
   Engine(Engine&&) noexcept;
@@ -92,7 +98,7 @@ class TLXJIT_API Engine {
   /// Equal kernels for one device, with equal options, are compiled once: the engine keeps the executables used last
   /// (EngineOptions::kept_kernels), and threads that ask for one at the same time wait for the first of them. Equal
   /// means equal IR, whatever lines and C++ code built it: what such an executable reports (times, lines in errors) is
-  /// that of the kernel that was compiled. Failures are not kept.
+  /// that of the kernel that was compiled. Failures are not kept; threads that waited for one get it too.
   Result<Executable> compile(const Kernel& kernel, const Device& device, const CompileOptions& options = {}) const;
   /// The same for a module, portable or lowered for the target already.
   Result<Executable> compile(const Module& module, const Device& device, const CompileOptions& options = {}) const;

@@ -54,6 +54,23 @@ TEST(Builder, ExpandRepeatsAlongTheNewAxis) {
   EXPECT_NE(task_body(k).find("broadcast %5 [axis = 1] : tile<4x8xf32>"), std::string::npos) << task_body(k);
 }
 
+TEST(Builder, OpsThatNothingNeedsGoHoweverLongTheirChain) {
+  const Kernel k = with_task([](Kernel& k, Task& t, Tensor& x) {
+    Index unused = k.program_id();
+    for (int i = 0; i < 100000; ++i) unused = unused + 1;
+    Tile counts = t.full<float>({4}, 0), total = counts;  // of which only one is asked for
+    k.range(3).each([&] {
+      counts = counts + 1;
+      total = total + 2;
+    });
+    x.store({0}, total);
+  });
+  const std::string body = task_body(k);
+  EXPECT_EQ(body.find("program_id"), std::string::npos) << body;
+  EXPECT_NE(body.find("[value = 2.0]"), std::string::npos) << body;
+  EXPECT_EQ(body.find("[value = 1.0]"), std::string::npos) << body;
+}
+
 TEST(Builder, AssignmentInALoopWritesTheVariable) {
   const Kernel k = with_task([](Kernel& k, Task& t, Tensor& x) {
     Tile total = t.full<float>({4}, 0);

@@ -66,6 +66,14 @@ TEST_F(Faults, WhatLlvmRefusesIsAnError) {
     }
 }
 
+TEST_F(Faults, ABrokenInvariantOfThePlugInIsAnInternalError) {
+  const Error error = meet("throw", 7);
+  EXPECT_EQ(error.kind, ErrorKind::internal);
+  EXPECT_EQ(error.code, ErrorCode::internal_error);
+  EXPECT_EQ(error.message, "CPU: a planted exception");
+  expect_that_it_goes_on();
+}
+
 TEST_F(Faults, OnManyThreadsAtOnce) {
   setenv("TLXJIT_TEST_FAULT", "fatal", 1);
   std::vector<std::thread> threads;

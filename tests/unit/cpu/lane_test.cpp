@@ -6,6 +6,8 @@
 
 #include <thread>
 
+#include "tests/support/allocations.h"
+
 namespace tlxjit::cpu {
 namespace {
 
@@ -22,6 +24,25 @@ TLXJIT_UNSEEN_BY_TSAN void count(void* data) {
     counter->fiber.stand();
   }
   counter->done = true;
+}
+
+TEST(StackPool, TakesBackWithoutAllocating) {
+  StackPool stacks;
+  constexpr int count = 40;
+  std::vector<std::pair<void*, size_t>> taken;
+  taken.reserve(2 * count);
+  for (size_t bytes : {StackPool::size_for(0), StackPool::size_for(1 << 20)})
+    for (int i = 0; i < count; ++i) taken.emplace_back(stacks.take(bytes), bytes);
+  const int before = allocations_so_far();
+  for (const auto& [top, bytes] : taken) stacks.give(top, bytes);
+  EXPECT_EQ(allocations_so_far(), before);
+  for (const auto& [top, bytes] : taken) EXPECT_NE(stacks.take(bytes), nullptr);
+}
+
+TEST(Memory, KeepsItsGaps) {
+  Memory memory(4096, {{64, 128}});
+  memory.fill(0);  // looks at them again
+  EXPECT_EQ(memory.data()[0], 0);
 }
 
 TEST(Fiber, StandsAndGoesOn) {

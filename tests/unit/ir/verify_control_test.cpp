@@ -39,6 +39,11 @@ TEST(VerifyControl, Parameters) {
        "1: scalar: above is a real number, for a scalar of f32 or f64"},
       {"%30 = scalar [name = \"s\"] : tile<4xf32>", "1: scalar: gives a scalar"},
       {"%30 = dim [name = \"M\"] : i64", "1: dim: gives i32"},
+      {"%30 = dim [name = \"M\", min = 3, max = 2] : i32",
+       "1: dim: its greatest value is the least, or more, up to 2^31 − 1"},
+      {"%30 = dim [name = \"M\", min = -1] : i32", "1: dim: its least value is 0 to 2^31 − 1"},
+      {"%30 = dim [name = \"M\", max = 2147483648] : i32",
+       "1: dim: its greatest value is the least, or more, up to 2^31 − 1"},
       {"%30 = tensor %0 [name = \"\"] : tensor<1xf32>", "1: tensor: needs a name"},
   });
 }
@@ -48,6 +53,7 @@ TEST(VerifyControl, Tensors) {
       {"%30 = select_axis %1, %3 [axis = 0] : tensor<2xbf16>", "1: select_axis: gives one axis less"},
       {"%30 = window %1, %3, %3 [axis = 0] : tensor<1xbf16>", "1: window: keeps the type"},
       {"%30 = load %1, %3, %3 : f32", "1: load: gives one element: bf16"},
+      {"%30 = load %1, %3, %3, %3, %3 [window = 0] : bf16", "1: load: window is an axis, in lowered IR"},
       {"%30 = cast %4 : bf16\n%31 = splat %30 : tile<64xbf16>\nstore %1, %31, %3",
        "3: store: a tile of rank 1 does not fit tensor<2xbf16>; drop axes with at(axis, index)"},
       {"store %1, %4, %3, %3", "1: store: writes a tile, not f32; full() makes one of a scalar"},
@@ -68,6 +74,13 @@ TEST(VerifyControl, Places) {
           {"tile.store %3, %22, %0, %0 [box = <64, 64>, ragged = 2]", "1: tile.store: ragged is -1 or an axis"},
           {"tile.store %3, %22, %0 [box = <64, 64>, ragged = -1]",
            "1: tile.store: needs one coordinate per axis, and a bound if ragged"},
+      },
+      lowered);
+  expect_faults(
+      {
+          {"%31 = load %3, %0, %0, %0, %0 [window = 2] : f32", "1: load: window is an axis, in lowered IR"},
+          {"%31 = load %3, %0, %0 [window = 1] : f32",
+           "1: load: needs one index per axis of tensor<2xf32>, and begin and extent of the window"},
       },
       lowered);
   const auto lowered_module = [](const std::string& ops) { return lowered_text(ops, ""); };

@@ -200,8 +200,10 @@ TEST(Verify, LoweredNumbersThatOverflow) {
   // 3 · this is 1 modulo 2^64.
   const std::string box = "[box = <3, 6148914691236517205, 3>, ragged = -1]";
   const std::pair<std::string, const char*> inside[] = {
-      {"tile.store %11, %23, %0, %0, %0 " + box, "tile.store: box and tile differ in size"},
-      {"copy.store %11, %12, %0, %0, %0, %0 " + box, "copy.store: box and buffer differ in size"},
+      {"tile.store %11, %23, %0, %0, %0 " + box,
+       "tile.store: each extent of the box is at least 1, their product at most 2^24"},
+      {"copy.store %11, %12, %0, %0, %0, %0 " + box,
+       "copy.store: each extent of the box is at least 1, their product at most 2^24"},
       {"%30 = acc.read %20 [col = 9223372036854775800] : tile<64x64xf32>",
        "acc.read: the columns are outside accumulator<64x64xf32>"},
       {"%30 = acc.read %20 [col = 4611686018427387904] : tile<64x4611686018427387904xf32>",

@@ -76,6 +76,46 @@ TEST(CompileThreads, PastSomeLeftBehindNoneIsBegun) {
   EXPECT_TRUE(ran);
 }
 
+TEST(CompileThreads, CallsAtOnceLeaveNoMoreBehind) {
+  CompileThreads threads;
+  constexpr size_t callers = 12;
+  Long work;
+  std::atomic<int> timed_out = 0, refused = 0;
+  std::vector<int> abandoned(callers);
+  std::vector<std::thread> all;
+  for (size_t i = 0; i < callers; ++i)
+    all.emplace_back([&, i] {
+      const auto result = threads.run(milliseconds(30), "k", work.work());
+      const ErrorCode code = result ? ErrorCode::internal_error : result.error().code;
+      timed_out += code == ErrorCode::timed_out;
+      refused += code == ErrorCode::out_of_resources;
+      abandoned[i] = threads.abandoned();
+    });
+  for (std::thread& t : all) t.join();
+  EXPECT_THAT(abandoned, ::testing::Each(::testing::Le(CompileThreads::most_abandoned)));
+  EXPECT_EQ(threads.abandoned(), CompileThreads::most_abandoned);
+  EXPECT_EQ(timed_out, CompileThreads::most_abandoned);
+  EXPECT_EQ(refused, static_cast<int>(callers) - CompileThreads::most_abandoned);
+  work.end.set_value();
+  wait_for_none(threads);
+  EXPECT_TRUE(threads.run(milliseconds(10000), "next", [] {}));
+}
+
+TEST(CompileThreads, ThoseThatEndInTimeAllHaveTheirTurn) {
+  CompileThreads threads;
+  std::atomic<int> done = 0;
+  std::vector<std::thread> all;
+  for (int i = 0; i < 12; ++i)
+    all.emplace_back([&] {
+      EXPECT_TRUE(threads.run(milliseconds(60000), "k", [&] {
+        std::this_thread::sleep_for(milliseconds(5));
+        ++done;
+      }));
+    });
+  for (std::thread& t : all) t.join();
+  EXPECT_EQ(done, 12);
+}
+
 TEST(CompileThreads, WhatWasLeftBehindOutlivesTheThreads) {
   Long work;
   auto held = std::make_shared<int>(7);

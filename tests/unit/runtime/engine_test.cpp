@@ -30,6 +30,33 @@ TEST_F(EngineTest, UnknownDevices) {
   }
 }
 
+TEST(Engine, ThatWasMovedFromSaysSo) {
+  Engine engine(options());
+  const Device device = *engine.device("cpu");
+  const Engine other = std::move(engine);
+  EXPECT_TRUE(other.device("cpu").ok());
+  // NOLINTBEGIN(bugprone-use-after-move)
+  EXPECT_TRUE(engine.devices().empty());
+  EXPECT_EQ(engine.counters().compiles, 0u);
+  for (const Error& error : {engine.device("cpu").error(), engine.best_device().error(),
+                             engine.compile(gemm(gemm_config("cpu")), device).error()})
+    EXPECT_EQ(error.message, "the engine is empty: there was no memory to make it, or it was moved from");
+  // NOLINTEND(bugprone-use-after-move)
+}
+
+TEST(Engine, ALogThatThrowsLosesItsLine) {
+  EngineOptions o = options();
+  o.cpu_plugin = "/nonexistent/libtlxjit_cpu.so";
+  int lines = 0;
+  o.log = [&](std::string_view) {
+    ++lines;
+    throw 1;
+  };
+  const Engine engine(o);
+  EXPECT_TRUE(engine.devices().empty());
+  EXPECT_GE(lines, 1);
+}
+
 TEST(Engine, SaysWhyThereIsNoPlugin) {
   EngineOptions o = options();
   o.cpu_plugin = "/nonexistent/libtlxjit_cpu.so";

@@ -30,7 +30,7 @@ std::optional<int64_t> grid(const Module& module, std::span<const int32_t> dims,
   if (!place) return {};
   std::vector<HostProgram::Number> values(program.size());
   program.run(dims, scalars, sms, values);
-  return values[*place].ok ? std::optional(values[*place].value) : std::nullopt;
+  return values[*place].ok() ? std::optional(values[*place].value) : std::nullopt;
 }
 
 std::optional<int64_t> as_i32(Wide x) {

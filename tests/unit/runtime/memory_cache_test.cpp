@@ -8,6 +8,8 @@
 
 #include "src/runtime/executable_p.h"
 #include "src/runtime/guard_p.h"
+#include "src/runtime/key_p.h"
+#include "tests/unit/runtime/child.h"
 #include "tests/unit/runtime/engine_fixture.h"
 
 namespace tlxjit::runtime_test {
@@ -68,33 +70,75 @@ TEST_F(Kept, NothingIsKeptWithoutRoom) {
   EXPECT_EQ(cache.counters().memory_hits, 0u);
 }
 
-TEST_F(Kept, FailuresAreNotKeptAndWhoWaitedMakesItsOwn) {
-  MemoryCache cache(8);
-  const auto failure = [](const char* text) {
-    return runtime::error_of(ErrorKind::user, Stage::compile, ErrorCode::unsupported, text);
-  };
-  std::atomic<bool> is_making = false, goes_on = false;
-  MemoryCache::State first = failure(""), second = failure("");
+std::atomic<int> hashes;   // that the cache has asked for, mostly under its lock
+std::atomic<int> stop_at;  // which of them waits until this is something else
+size_t watched_hash(std::string_view) {
+  const int now = ++hashes;
+  hashes.notify_all();
+  stop_at.wait(now);
+  return 7;
+}
+
+MemoryCache::State failure(ErrorCode code, const char* text) {
+  return runtime::error_of(ErrorKind::environment, Stage::compile, code, text);
+}
+
+/// What two threads get that ask for one key: the first makes it, and fails when the second waits for it.
+std::pair<MemoryCache::State, MemoryCache::State> two_that_ask(MemoryCache& cache, ErrorCode code) {
+  stop_at = 0, hashes = 0;
+  MemoryCache::State first = failure(code, ""), second = first;
+  std::atomic<bool> making = false;
   std::thread maker([&] {
-    first = cache.get("a", [&]() -> MemoryCache::State {
-      is_making = true;
-      is_making.notify_all();
-      goes_on.wait(false);
-      return failure("of the first");
+    first = cache.get("a", [&] {
+      const int mine = hashes;
+      making = true;
+      making.notify_all();
+      hashes.wait(mine);  // the other holds the lock, or waits already
+      return failure(code, "of the first");
     });
   });
-  is_making.wait(false);
-  std::thread waiter(
-      [&] { second = cache.get("a", [&]() -> MemoryCache::State { return failure("of the second"); }); });
-  goes_on = true;
-  goes_on.notify_all();
+  making.wait(false);
+  second = cache.get("a", [&] { return failure(code, "of the second"); });
   maker.join();
-  waiter.join();
+  return {first, second};
+}
+
+TEST_F(Kept, FailuresAreNotKeptAndWhoWaitedGetsTheSame) {
+  MemoryCache cache(8, watched_hash);
+  const auto [first, second] = two_that_ask(cache, ErrorCode::compiler_failed);
   ASSERT_FALSE(first || second);
   EXPECT_EQ(first.error().message, "of the first");
+  EXPECT_EQ(second.error().message, "of the first");
+  EXPECT_EQ(cache.counters().compiles, 1u);
+  EXPECT_TRUE(find(cache, "a").ok());
+}
+
+TEST_F(Kept, WhoWaitedForOneThatTimedOutTriesByItself) {
+  MemoryCache cache(8, watched_hash);
+  const auto [first, second] = two_that_ask(cache, ErrorCode::timed_out);
+  ASSERT_FALSE(first || second);
   EXPECT_EQ(second.error().message, "of the second");
   EXPECT_EQ(cache.counters().compiles, 2u);
-  EXPECT_TRUE(find(cache, "a").ok());
+}
+
+TEST_F(Kept, AForkWhileTheLockIsHeldDoesNotHangTheChild) {
+  MemoryCache cache(8, watched_hash);
+  stop_at = 0, hashes = 0;
+  const auto kept = *find(cache, "kept");
+  EXPECT_TRUE(in_child([&] { return *find(cache, "kept") == kept && cache.counters().compiles == 1; }))
+      << "a child goes on with what was compiled";
+  const int next = hashes + 1;
+  stop_at = next;
+  std::thread other([&] { EXPECT_TRUE(find(cache, "other").ok()); });
+  for (int asked = hashes; asked < next; asked = hashes) hashes.wait(asked);
+  EXPECT_TRUE(in_child([&] {
+    stop_at = 0;
+    return find(cache, "kept").ok() && find(cache, "other").ok();
+  }));
+  stop_at = 0;
+  stop_at.notify_all();
+  other.join();
+  EXPECT_EQ(*find(cache, "kept"), kept);
 }
 
 TEST_F(Kept, WhatTheMakerThrowsIsAnErrorAndNobodyWaitsForEver) {
@@ -207,6 +251,31 @@ TEST(KeptKernels, HaveABoundAndOutliveIt) {
   }
   EXPECT_EQ(engine.counters().memory_evictions, 8u);
   for (size_t i = 0; i < all.size(); ++i) EXPECT_THAT(run(all[i]), ::testing::Each(static_cast<float>(i)));
+}
+
+TEST_F(Kept, ErrorsOfCompilesCarryTheKey) {
+  Kernel k{"inline"};
+  const Tensor out = k.tensor<float>("out", {1});
+  k.grid(1);
+  k.task("main").body([&](Task& t) {
+    out.store({0}, k.inline_text("sm_90a", "nonsense", "=f,f", Elem::f32, {t.full<float>({1}, 1.f)}));
+  });
+  CompileOptions o;
+  std::vector<std::string> keys;
+  for (const bool reuse : {true, true, false}) {
+    o.reuse = reuse;
+    const auto refused = engine.compile(k, device, o);
+    ASSERT_FALSE(refused.ok());
+    keys.push_back(refused.error().key);
+  }
+  EXPECT_THAT(keys[0], ::testing::MatchesRegex("[0-9a-f]{32}"));
+  EXPECT_THAT(keys, ::testing::Each(keys[0]));
+  o.as = "sm_90a";
+  const auto other = engine.compile(k, device, o);
+  ASSERT_FALSE(other.ok());
+  EXPECT_NE(other.error().key, keys[0]);
+  EXPECT_EQ(runtime::key_text(""), "6c62272e07bb014262b821756295c58d");
+  EXPECT_EQ(runtime::key_text("a"), "d228cb696f1a8caf78912b704e4a8964") << "FNV-1a of 128 bits";
 }
 
 TEST_F(Kept, AModuleAndItsKernelAreOne) {

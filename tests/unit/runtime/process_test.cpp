@@ -7,16 +7,19 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "backends/cpu/sanitizers_p.h"
+#include "tests/unit/runtime/child.h"
 #include "tests/unit/runtime/engine_fixture.h"
 
 namespace tlxjit::runtime_test {
@@ -45,21 +48,6 @@ bool runs(const Executable& exe, int64_t n = 64, int salt = 0) {
   return true;
 }
 
-/// Runs `fn` in a forked child; whether it gave true there and the child ended by itself.
-template <class Fn>
-::testing::AssertionResult in_child(Fn fn) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);  // a hang ends in a signal
-    _exit(fn() ? 0 : 1);
-  }
-  int status = -1;
-  if (child < 0 || waitpid(child, &status, 0) != child) return ::testing::AssertionFailure() << "no child";
-  if (!WIFEXITED(status)) return ::testing::AssertionFailure() << "signal " << WTERMSIG(status);
-  if (WEXITSTATUS(status) != 0) return ::testing::AssertionFailure() << "status " << WEXITSTATUS(status);
-  return ::testing::AssertionSuccess();
-}
-
 TEST(Process, BL_232_AForkedChildCompilesAndRuns) {
   Engine engine(options());
   auto device = engine.device("cpu");
@@ -73,6 +61,29 @@ TEST(Process, BL_232_AForkedChildCompilesAndRuns) {
     return fresh.ok() && runs(*fresh, 64, 5);
   }));
   EXPECT_TRUE(runs(*exe)) << "the parent goes on";
+}
+
+/// Threads of this process but the caller that may get the signal.
+std::vector<std::string> open_to(int signal) {
+  std::vector<std::string> threads;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (task.path().filename() == std::to_string(gettid())) continue;
+    std::ifstream file(task.path() / "status");
+    for (std::string line; std::getline(file, line);)
+      if (line.starts_with("SigBlk:") && !(std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1))
+        threads.push_back(task.path().filename());
+  }
+  return threads;
+}
+
+TEST(Process, WorkersGetNoSignalsOfTheHost) {
+  Engine engine(options(3));
+  auto exe = engine.compile(numbers(), *engine.device("cpu"));
+  TLXJIT_MUST(exe);
+  ASSERT_TRUE(runs(*exe));
+  EXPECT_GE(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}), 3) << "there are workers";
+  for (int signal : {SIGINT, SIGUSR1, SIGPROF}) EXPECT_THAT(open_to(signal), ::testing::IsEmpty());
+  EXPECT_THAT(open_to(SIGSEGV), ::testing::Not(::testing::IsEmpty())) << "faults are not held back";
 }
 
 TEST(Process, BL_013_AnEmptyGridIsNothingToDo) {

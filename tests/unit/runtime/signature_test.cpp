@@ -182,6 +182,26 @@ TEST_F(Signature, MoreTensorsThanAKernelHas) {
   EXPECT_EQ(exe.error().code, ErrorCode::out_of_resources);
 }
 
+TEST_F(Signature, WhatDividesByZeroSaysSo) {
+  Kernel k{"divides"};
+  const Index n = k.dim("N"), m = k.dim("M");
+  const Tensor x = k.tensor<int32_t>("x", {n}), y = k.tensor<int32_t>("y", {m}), z = k.tensor<int32_t>("z", {12 / m});
+  k.grid(128 / n);
+  const int line = __LINE__ - 1;
+  k.task("main").body([&](Task& t) { y.store({0}, t.full<int32_t>({1}, k.program_id())); });
+  const Executable exe = compile(k);
+  int32_t data[16] = {};
+  const auto with = [&](int64_t n, int64_t m) {
+    return exe.launch({tensor<int32_t>(data, {n}), tensor<int32_t>(data, {m}), tensor<int32_t>(data, {4})});
+  };
+  EXPECT_EQ(message(with(2, 3)), "success");
+  const auto grid = with(0, 3);
+  EXPECT_EQ(message(grid), "the number of programs of this call, 128 / N, divides by 0");
+  EXPECT_THAT(grid.error().log, ::testing::EndsWith("signature_test.cpp:" + std::to_string(line)));
+  EXPECT_EQ(message(with(2, 0)),
+            "argument `z` has extent 4 in dimension 0, and the kernel wants 12 / M, which divides by 0 in this call");
+}
+
 TEST_F(Signature, ADimThatNoTensorBindsIsRefused) {
   Kernel k{"loose"};
   Index n = k.dim("N");

@@ -1,4 +1,4 @@
-// backends/cpu/per_process_p.h — state that a forked child makes anew.
+// src/runtime/per_process_p.h — state that a forked child makes anew.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
@@ -6,14 +6,16 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <memory>
 
 #include "tlxjit/core/export.h"
 
 TLXJIT_NAMESPACE_BEGIN
-namespace cpu {
+namespace runtime {
 
 /// A T of this process. What fork copies into a child counts on threads that are not there, and its locks may be held
-/// for ever: the child gets a T of its own, and leaks the other.
+/// for ever: the child gets a T of its own, and leaks the other. A T with a function `inherit(T&)` may take over from
+/// the other what it can be sure of.
 template <class T>
 class PerProcess {
  public:
@@ -25,22 +27,22 @@ class PerProcess {
   PerProcess(const PerProcess&) = delete;
   PerProcess& operator=(const PerProcess&) = delete;
 
-  T& get() {
+  T& get() const {
     Made* made = made_.load();
     if (made->process == getpid()) return made->value;
-    auto* fresh = new Made;
-    if (made_.compare_exchange_strong(made, fresh)) return fresh->value;
-    delete fresh;
+    auto fresh = std::make_unique<Made>();
+    if constexpr (requires { fresh->value.inherit(made->value); }) fresh->value.inherit(made->value);
+    if (made_.compare_exchange_strong(made, fresh.get())) return fresh.release()->value;
     return made->value;
   }
 
  private:
   struct Made {
-    pid_t process = getpid();
+    const pid_t process = getpid();
     T value;
   };
-  std::atomic<Made*> made_;
+  mutable std::atomic<Made*> made_;
 };
 
-}  // namespace cpu
+}  // namespace runtime
 TLXJIT_NAMESPACE_END

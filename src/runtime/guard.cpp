@@ -1,0 +1,32 @@
+// src/runtime/guard.cpp — exceptions as errors.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/runtime/guard_p.h"
+
+#include <exception>
+#include <new>
+
+TLXJIT_NAMESPACE_BEGIN
+namespace runtime {
+
+Error caught(Stage stage) noexcept {
+  Error error;
+  error.stage = stage;
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    error.kind = ErrorKind::environment;
+    error.code = ErrorCode::out_of_resources;
+    error.message = "no memory";  // short enough to need none
+  } catch (const std::exception& e) {
+    try {
+      error.message = e.what();
+    } catch (...) {
+    }
+  } catch (...) {
+    error.message = "an exception";
+  }
+  return error;
+}
+
+}  // namespace runtime
+TLXJIT_NAMESPACE_END
