@@ -61,11 +61,15 @@ llvm::Error link(llvm::orc::JITTargetMachineBuilder builder, std::unique_ptr<llv
 #define TLX_LIBM(name)                                                    \
   add("tlxjit_libm_" #name, static_cast<double (*)(double)>(&std::name)); \
   add("tlxjit_libm_" #name "f", static_cast<float (*)(float)>(&std::name));
+#define TLX_LIBM_2(name)                                                          \
+  add("tlxjit_libm_" #name, static_cast<double (*)(double, double)>(&std::name)); \
+  add("tlxjit_libm_" #name "f", static_cast<float (*)(float, float)>(&std::name));
 #define TLX_LIBM_PLAIN(name)                            \
   add(#name, static_cast<double (*)(double)>(&::name)); \
   add(#name "f", &::name##f);
 #include "backends/cpu/libm.def"
 #undef TLX_LIBM_PLAIN
+#undef TLX_LIBM_2
 #undef TLX_LIBM
   add("fma", static_cast<double (*)(double, double, double)>(&std::fma));
   add("fmaf", static_cast<float (*)(float, float, float)>(&std::fma));

@@ -15,6 +15,13 @@ Attrs pending_of(int pending) {
   return attrs;
 }
 
+Attrs attrs_of(const ArriveOptions& options) {
+  Attrs attrs;
+  attrs.set("per", std::string(options.per == Arrive::PerWarp ? "warp" : "instance"));
+  if (options.dots != 0) attrs.set("pending", int64_t{options.dots});
+  return attrs;
+}
+
 }  // namespace
 
 Barrier Kernel::barrier(int slots, int arrivals, std::string_view name, std::source_location at) {
@@ -45,11 +52,12 @@ void BarrierSlot::wait(Operand phase) const {
 }
 
 void BarrierSlot::arrive(ArriveOptions options, std::source_location at) const {
-  if (!state_) return;
-  Attrs attrs;
-  attrs.set("per", std::string(options.per == Arrive::PerWarp ? "warp" : "instance"));
-  if (options.dots != 0) attrs.set("pending", int64_t{options.dots});
-  state_->emit(OpCode::arrive, {barrier_, slot_}, {}, std::move(attrs), at);
+  if (state_) state_->emit(OpCode::arrive, {barrier_, slot_}, {}, attrs_of(options), at);
+}
+
+void BarrierSlot::arrive_remote(Operand rank, ArriveOptions options) const {
+  if (BuilderState* s = kernel_of(state_, {&rank}, rank.at))
+    s->emit(OpCode::arrive_remote, {barrier_, slot_, s->index(rank)}, {}, attrs_of(options), rank.at);
 }
 
 void BarrierSlot::expect(int64_t bytes, std::source_location at) const {

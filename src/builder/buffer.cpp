@@ -8,15 +8,26 @@
 
 TLXJIT_NAMESPACE_BEGIN
 
+namespace {
+
+/// The op that gives a whole slot of a buffer; other views are a fault.
+const Op* whole_slot(OpCode code, BuilderState& s, Value v, const Location& at) {
+  const Op* view = s.module.def(v);
+  if (!view || view->code == OpCode::view) return view;
+  s.fault(std::string(info(code).text) +
+              ": moves whole slots of a buffer; make smaller slots in the same storage with `alias`",
+          at);
+  return nullptr;
+}
+
+}  // namespace
+
 void emit_copy(OpCode code, const View& slot, Value tensor, std::vector<Value> operands,
                std::initializer_list<Operand> offsets, Attrs attrs, const Location& at) {
   BuilderState& s = *ViewAccess::state(slot);
-  const Op* view = s.module.def(ViewAccess::value(slot));
-  if (!view || tensor == no_value) return;
-  if (view->code != OpCode::view)
-    return s.fault(std::string(info(code).text) +
-                       ": moves whole slots of a buffer; make smaller slots in the same storage with `alias`",
-                   at);
+  if (tensor == no_value) return;
+  const Op* view = whole_slot(code, s, ViewAccess::value(slot), at);
+  if (!view) return;
   // Outer axes that the buffer lacks have extent 1.
   const Shape& shape = s.module.type(ViewAccess::value(slot)).shape;
   std::vector<int64_t> box;
@@ -106,6 +117,17 @@ void View::store(const Tile& tile, std::source_location at) const {
     s->emit(OpCode::buffer_store, {def->operands[0], def->operands[1], x}, {}, {}, at);
   else
     s->emit(OpCode::view_store, {value_, x}, {}, {}, at);
+}
+
+void View::store_remote(Operand rank, const Tile& tile, const BarrierSlot& full) const {
+  const Location at = rank.at;
+  BuilderState* s = kernel_of({&state_, &full.state_}, at);
+  if (!s || !valid()) return;
+  const Op* slot = whole_slot(OpCode::buffer_store_remote, *s, value_, at);
+  if (!slot) return;
+  const Value to = slot->operands[0], index = slot->operands[1];
+  s->emit(OpCode::buffer_store_remote, {to, index, s->read(tile, at), s->index(rank), full.barrier_, full.slot_}, {},
+          {}, at);
 }
 
 Tile View::gather(const Tile& indices, int axis, std::source_location at) const {

@@ -185,20 +185,20 @@ void Accumulator::clear(std::source_location at) const {
   if (state_) state_->emit(OpCode::acc_clear, {value_}, {}, {}, at);
 }
 
-void Accumulator::dot(const View& a, const View& b, std::source_location at) const {
-  BuilderState* s = kernel_of({&state_, &a.state_, &b.state_}, at);
-  if (!s) return;
+void Accumulator::dot(Value a, Value b, DotPrecision precision, std::source_location at) const {
+  static constexpr const char* texts[] = {"", "ieee", "tf32x3", "tf32", "full", "fast"};
   Attrs attrs;
   attrs.set("overwrite", std::string("never"));
-  s->emit(OpCode::dot, {value_, a.value_, b.value_}, {}, std::move(attrs), at);
+  if (precision != DotPrecision::Default) attrs.set("precision", std::string(texts[static_cast<size_t>(precision)]));
+  state_->emit(OpCode::dot, {value_, a, b}, {}, std::move(attrs), at);
 }
 
-void Accumulator::dot(const Tile& a, const View& b, std::source_location at) const {
-  BuilderState* s = kernel_of({&state_, &b.state_}, at);
-  if (!s) return;
-  Attrs attrs;
-  attrs.set("overwrite", std::string("never"));
-  s->emit(OpCode::dot, {value_, s->read(a, at), b.value_}, {}, std::move(attrs), at);
+void Accumulator::dot(const View& a, const View& b, DotPrecision precision, std::source_location at) const {
+  if (kernel_of({&state_, &a.state_, &b.state_}, at)) dot(a.value_, b.value_, precision, at);
+}
+
+void Accumulator::dot(const Tile& a, const View& b, DotPrecision precision, std::source_location at) const {
+  if (BuilderState* s = kernel_of({&state_, &b.state_}, at)) dot(s->read(a, at), b.value_, precision, at);
 }
 
 Tile Accumulator::read(std::source_location at) const {

@@ -10,6 +10,12 @@ void Kernel::grid(Operand programs) {
   s.emit(OpCode::grid, {s.index(programs)}, {}, {}, programs.at);
 }
 
+void Kernel::math(MathMode mode, std::source_location at) {
+  Attrs attrs;
+  attrs.set("mode", std::string(mode == MathMode::Precise ? "precise" : "fast"));
+  use(at).emit(OpCode::math, {}, {}, std::move(attrs), at);
+}
+
 Index Kernel::program_id(std::source_location at) {
   BuilderState& s = use(at);
   return s.handle(s.emit(OpCode::program_id, {}, {Type::scalar(Elem::i32)}, {}, at), at);

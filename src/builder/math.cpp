@@ -40,6 +40,8 @@ Tile floor(Operand a) { return elementwise(OpCode::floor, {&a}); }
 Tile ceil(Operand a) { return elementwise(OpCode::ceil, {&a}); }
 Tile trunc(Operand a) { return elementwise(OpCode::trunc, {&a}); }
 Tile round(Operand a) { return elementwise(OpCode::round, {&a}); }
+Tile pow(Operand a, Operand b) { return elementwise(OpCode::pow, {&a, &b}); }
+Tile copysign(Operand a, Operand b) { return elementwise(OpCode::copysign, {&a, &b}); }
 Tile fma(Operand a, Operand b, Operand c) { return elementwise(OpCode::fma, {&a, &b, &c}); }
 
 namespace {

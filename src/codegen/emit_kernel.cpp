@@ -57,6 +57,8 @@ void Emitter::module_scalars() {
       scalar_op(*op);
     else if (op->code == OpCode::sms && needed[op->result()])
       fail(*op, "only the host knows it; kernels read num_programs");
+    else if (op->code == OpCode::math && op->attrs.text("mode") == "precise")
+      fail(*op, "this target has fast functions only, which flush subnormals");
 }
 
 void Emitter::roles() {

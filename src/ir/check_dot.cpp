@@ -4,6 +4,36 @@
 
 TLXJIT_NAMESPACE_BEGIN
 
+namespace {
+
+bool is_f8(Elem e) { return e == Elem::f8e4m3 || e == Elem::f8e5m2; }
+
+std::string check_elements(const Type& a_type, const Type& b_type, Elem sums) {
+  const Elem a = a_type.elem, b = b_type.elem;
+  if (a != b && !(is_f8(a) && is_f8(b)))
+    return "a and b have one element type, or each one of f8: " + to_string(a_type) + " and " + to_string(b_type);
+  const bool integers = a == Elem::i8 || a == Elem::u8;
+  if (!integers && !is_f8(a) && a != Elem::f16 && a != Elem::bf16 && a != Elem::f32)
+    return std::string("multiplies i8, u8, f8e4m3, f8e5m2, f16, bf16 or f32, not ") + to_string(a);
+  const Elem wanted = integers ? Elem::i32 : Elem::f32;
+  return sums == wanted
+             ? ""
+             : std::string("sums of ") + to_string(a) + " are " + to_string(wanted) + ", not " + to_string(sums);
+}
+
+std::string check_precision(const Op& op, Elem elem) {
+  if (!op.attrs.find("precision")) return {};
+  const std::string_view precision = op.attrs.text("precision");
+  if (elem == Elem::f32 && (precision == "ieee" || precision == "tf32x3" || precision == "tf32")) return {};
+  if (is_f8(elem) && (precision == "full" || precision == "fast")) return {};
+  const std::string of = std::string("of ") + to_string(elem);
+  if (elem == Elem::f32) return "precision " + of + " is ieee, tf32x3 or tf32, not " + std::string(precision);
+  if (is_f8(elem)) return "precision " + of + " is full or fast, not " + std::string(precision);
+  return "a product " + of + " has one precision: leave it out";
+}
+
+}  // namespace
+
 std::string check_dot(const Module& module, const Op& op) {
   if (op.code == OpCode::accumulator) {
     const Type& t = module.type(op.results[0]);
@@ -38,13 +68,8 @@ std::string check_dot(const Module& module, const Op& op) {
       if ((a.kind != TypeKind::view && !a.is_tile()) || a.shape.rank != 2)
         return "a is a view or a tile of rank 2, not " + to_string(a);
       if (b.kind != TypeKind::view || b.shape.rank != 2) return "b is a view of rank 2, not " + to_string(b);
-      if (a.elem != b.elem) return "a and b have one element type: " + to_string(a) + " and " + to_string(b);
-      const bool integers = a.elem == Elem::i8 || a.elem == Elem::u8;
-      if (!integers && a.elem != Elem::f16 && a.elem != Elem::bf16 && a.elem != Elem::f32)
-        return "multiplies i8, u8, f16, bf16 or f32, not " + std::string(to_string(a.elem));
-      if (acc.elem != (integers ? Elem::i32 : Elem::f32))
-        return std::string("sums of ") + to_string(a.elem) + " are " + (integers ? "i32" : "f32") + ", not " +
-               to_string(acc.elem);
+      if (std::string what = check_elements(a, b, acc.elem); !what.empty()) return what;
+      if (std::string what = check_precision(op, a.elem); !what.empty()) return what;
       if (a.shape[0] != acc.shape[0] || b.shape[1] != acc.shape[1] || a.shape[1] != b.shape[0])
         return to_string(a) + " · " + to_string(b) + " does not give " + to_string(acc);
       const std::string_view overwrite = op.attrs.text("overwrite");

@@ -1,4 +1,4 @@
-// src/ir/check_launch.cpp — rules of flags, clusters and how a launch's programs run.
+// src/ir/check_launch.cpp — rules of flags, clusters and what a launch says once.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/ir/check_p.h"
 #include "src/ir/words_p.h"
@@ -34,8 +34,10 @@ std::string check_remote(const Module& module, const Op& op) {
     if (module.type(v) != Type::scalar(Elem::i32)) return "slot and rank are i32";
   if (std::string what = check_index(module, slot, module.type(barrier).slots, "the barrier's slot"); !what.empty())
     return what;
-  if (!store)
-    return op.attrs.text("per") == "instance" || op.attrs.text("per") == "warp" ? "" : "per is instance or warp";
+  if (!store) {
+    if (op.attrs.text("per") != "instance" && op.attrs.text("per") != "warp") return "per is instance or warp";
+    return op.attrs.find("pending") && op.attrs.integer("pending", -1) < 0 ? "pending is at least 0" : "";
+  }
   const Type& buffer = module.type(op.operands[0]);
   if (buffer.kind != TypeKind::buffer) return "works on a buffer, not on " + to_string(buffer);
   if (module.type(op.operands[1]) != Type::scalar(Elem::i32)) return "the slot is i32";
@@ -51,6 +53,10 @@ std::string check_launch(const Module& module, const Op& op) {
     case OpCode::cluster: {
       const int64_t size = op.attrs.integer("size");
       return size >= 1 && size <= 16 ? "" : "has 1 to 16 programs, not " + std::to_string(size);
+    }
+    case OpCode::math: {
+      const std::string_view mode = op.attrs.text("mode");
+      return mode == "fast" || mode == "precise" ? "" : "mode is fast or precise, not " + std::string(mode);
     }
     case OpCode::cluster_rank: return module.type(op.results[0]) == Type::scalar(Elem::i32) ? "" : "gives i32";
     case OpCode::flag_wait:

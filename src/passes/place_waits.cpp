@@ -262,7 +262,7 @@ class Placer {
       if (is_spread(op.code)) state.spread = true;
       if (op.code == OpCode::sync) state.spread = false;
       if (op.code == OpCode::dot_wait) wait(state, static_cast<int>(op.attrs.integer("pending")), nullptr);
-      if (op.code == OpCode::arrive && emit) forget_pending(op);
+      if ((op.code == OpCode::arrive || op.code == OpCode::arrive_remote) && emit) forget_pending(op);
       if (op.code == OpCode::acc_read || op.code == OpCode::acc_write) state.dirty = true;
       if (op.code == OpCode::set && operand_variables_.count(op.operands[0])) state.dirty = true;
       if (emit) block.ops.push_back(std::move(old[i]));

@@ -165,7 +165,10 @@ TEST(Floats, EveryOpRoundsOnce) {
   FOR_SEEDS(seed)
   for (const Real& r : reals)
     for (Elem elem : {Elem::f16, Elem::bf16, Elem::f32, Elem::f64}) {
-      const Draw d = draw({elem, elem}, elem, r.of, seed);
+      Draw d = draw({elem, elem}, elem, r.of, seed);
+      const Draw precise = draw({elem, elem}, elem, r.of, seed + 1, 1 << 14, MathMode::Precise);
+      for (size_t o = 0; o < 2; ++o) d.in[o].insert(d.in[o].end(), precise.in[o].begin(), precise.in[o].end());
+      d.out.insert(d.out.end(), precise.out.begin(), precise.out.end());
       for (size_t i = 0; i < d.out.size(); ++i) {
         const uint64_t want = rounded(elem, r.exact(value_of(elem, d.in[0][i]), value_of(elem, d.in[1][i])));
         if (is_nan(elem, want) && is_nan(elem, d.out[i])) continue;
@@ -188,6 +191,28 @@ TEST(Floats, ChainsOfSixteenBitsRoundEachStep) {
       ASSERT_EQ(d.out[i], want) << to_string(elem) << ' ' << v[0] << ' ' << v[1] << ' ' << v[2];
     }
   }
+}
+
+// A product and a sum: each rounded, or if the mode is fast, as an fma.
+TEST(Floats, PreciseDoesNotContract) {
+  FOR_SEEDS(seed)
+  for (MathMode mode : {MathMode::Precise, MathMode::Fast})
+    for (Elem elem : {Elem::f16, Elem::bf16, Elem::f32, Elem::f64}) {
+      const Draw d = draw({elem, elem, elem}, elem, BINARY(x[0] * x[1] + x[2]), seed, 1 << 14, mode);
+      for (size_t i = 0; i < d.out.size(); ++i) {
+        double v[3];
+        for (size_t o = 0; o < 3; ++o) v[o] = value_of(elem, d.in[o][i]);
+        const uint64_t want = rounded(elem, value_of(elem, rounded(elem, v[0] * v[1])) + v[2]);
+        if (is_nan(elem, want) && is_nan(elem, d.out[i])) continue;
+        const bool once =
+            elem == Elem::f64
+                ? d.out[i] == code_of(std::fma(v[0], v[1], v[2]))
+                : elem == Elem::f32 && d.out[i] == code_of(std::fma(static_cast<float>(v[0]), static_cast<float>(v[1]),
+                                                                    static_cast<float>(v[2])));
+        if (mode == MathMode::Fast && once) continue;
+        ASSERT_EQ(d.out[i], want) << to_string(elem) << ' ' << v[0] << " · " << v[1] << " + " << v[2];
+      }
+    }
 }
 
 // BL-250

@@ -89,8 +89,9 @@ Tile drawn(const Tile& h, Elem elem) {
 
 }  // namespace
 
-Draw draw(const std::vector<Elem>& in, Elem out, const Expression& fn, uint64_t seed, int64_t count) {
+Draw draw(const std::vector<Elem>& in, Elem out, const Expression& fn, uint64_t seed, int64_t count, MathMode mode) {
   Kernel k{"draw"};
+  if (mode != MathMode::Fast) k.math(mode);
   const Index n = k.dim("N");
   std::vector<Tensor> x;
   for (size_t i = 0; i < in.size(); ++i) x.push_back(k.tensor(container(in[i]), "x" + std::to_string(i), {n}));

@@ -55,8 +55,8 @@ long double ulps(Elem elem, uint64_t code, long double exact) {
 }
 
 /// Half an ulp for the rounding, and what the op table grants; 16-bit types are computed in f32.
-long double limit(const Function& f, Elem elem) {
-  const long double bound = info(f.code).bound;
+long double limit(OpCode code, Elem elem) {
+  const long double bound = info(code).bound;
   if (elem == Elem::f16) return 0.5L + bound / 8192;
   if (elem == Elem::bf16) return 0.5L + bound / 65536;
   return 0.5L + bound;
@@ -72,9 +72,9 @@ void check(const Function& f, Elem elem, const Codes& in, const Codes& out) {
     if (x == 0 && exact == 0 && std::signbit(exact) != std::signbit(value_of(elem, out[i])))
       ADD_FAILURE() << "the sign of " << info(f.code).text << " of " << static_cast<double>(x);
   }
-  EXPECT_LE(worst, limit(f, elem)) << info(f.code).text << " of " << value_of(elem, in[at]) << ", " << to_string(elem)
-                                   << ", gives " << value_of(elem, out[at]) << ", not "
-                                   << static_cast<double>(f.exact(value_of(elem, in[at])));
+  EXPECT_LE(worst, limit(f.code, elem)) << info(f.code).text << " of " << value_of(elem, in[at]) << ", "
+                                        << to_string(elem) << ", gives " << value_of(elem, out[at]) << ", not "
+                                        << static_cast<double>(f.exact(value_of(elem, in[at])));
   ::testing::Test::RecordProperty(std::string(info(f.code).text) + "_" + to_string(elem),
                                   std::to_string(static_cast<double>(worst)));
 }
@@ -86,10 +86,12 @@ Expression expression(const Function& f) {
 TEST(Math, WithinTheTablesBoundsDrawn) {
   FOR_SEEDS(seed)
   for (const Function& f : functions)
-    for (Elem elem : {Elem::f32, Elem::f64}) {
-      const Draw draw = numbers_test::draw({elem}, elem, expression(f), seed, elem == Elem::f32 ? 1 << 17 : 1 << 14);
-      check(f, elem, draw.in[0], draw.out);
-    }
+    for (Elem elem : {Elem::f32, Elem::f64})
+      for (MathMode mode : {MathMode::Fast, MathMode::Precise}) {
+        const Draw draw =
+            numbers_test::draw({elem}, elem, expression(f), seed, elem == Elem::f32 ? 1 << 17 : 1 << 14, mode);
+        check(f, elem, draw.in[0], draw.out);
+      }
 }
 
 /// Every 257th float: about 2^24 of them, so that each binade has 2^15.
@@ -191,6 +193,70 @@ TEST(Math, Compositions) {
   const Codes x = {code_of(INFINITY), code_of(-INFINITY), code_of(NAN), code_of(-NAN), code_of(0x1.fffffep127f)};
   EXPECT_EQ(apply({Elem::f32}, Elem::b1, [](const auto& v) { return is_inf(v[0]); }, {x}), (Codes{1, 1, 0, 0, 0}));
   EXPECT_EQ(apply({Elem::f32}, Elem::b1, [](const auto& v) { return is_nan(v[0]); }, {x}), (Codes{0, 0, 1, 1, 0}));
+}
+
+/// Finds the worst of these results of pow.
+void check_pow(Elem elem, const Codes& x, const Codes& y, const Codes& out) {
+  for (size_t i = 0; i < out.size(); ++i) {
+    const long double a = value_of(elem, x[i]), b = value_of(elem, y[i]), exact = std::pow(a, b);
+    ASSERT_LE(ulps(elem, out[i], exact), limit(OpCode::pow, elem))
+        << to_string(elem) << ": " << static_cast<double>(a) << " to the " << static_cast<double>(b) << " is "
+        << value_of(elem, out[i]) << ", not " << static_cast<double>(exact);
+    ASSERT_TRUE(std::isnan(exact) || exact != 0 || std::signbit(exact) == std::signbit(value_of(elem, out[i])))
+        << "the sign of " << static_cast<double>(a) << " to the " << static_cast<double>(b);
+  }
+}
+
+Tile pow_of(const std::vector<Tile>& x) { return pow(x[0], x[1]); }
+
+TEST(Math, Pow) {
+  FOR_SEEDS(seed)
+  for (Elem elem : {Elem::f16, Elem::bf16, Elem::f32, Elem::f64}) {
+    const Draw d = draw({elem, elem}, elem, pow_of, seed, 1 << 16);
+    check_pow(elem, d.in[0], d.in[1], d.out);
+    // Bases from 0.25 to 4.25, exponents from −32 to 32: of most of these the result is neither 0 nor inf.
+    const int digits = elem == Elem::bf16 ? 8 : elem == Elem::f16 ? 11 : 24;
+    const auto drawn = [&](const Tile& x, int range) {
+      return cast(x & ((1 << digits) - 1), elem) * std::ldexp(1.0, range - digits);
+    };
+    const auto base = [&](const std::vector<Tile>& x) { return drawn(x[0], 2) + 0.25; };
+    const auto exponent = [&](const std::vector<Tile>& x) { return drawn(x[1], 6) - 32; };
+    const auto value = [&](const Expression& fn) { return draw({Elem::i32, Elem::i32}, elem, fn, seed, 1 << 16).out; };
+    check_pow(elem, value(base), value(exponent),
+              value([&](const std::vector<Tile>& x) { return pow(base(x), exponent(x)); }));
+  }
+}
+
+TEST(Math, PowAtItsEnds) {
+  const float ends[] = {
+      INFINITY,  -INFINITY,       NAN,        0.f,       -0.f, 1.f, -1.f, 2.f, -2.f, 3.f, -3.f, 0.5f, -0.5f,
+      0x1p-149f, 0x1.fffffep127f, 16777216.f, 16777215.f};
+  Codes x, y;
+  for (float a : ends)
+    for (float b : ends) x.push_back(code_of(a)), y.push_back(code_of(b));
+  check_pow(Elem::f32, x, y, apply({Elem::f32, Elem::f32}, Elem::f32, pow_of, {x, y}));
+  const uint64_t one = code_of(1.f);
+  EXPECT_EQ(apply({Elem::f32, Elem::f32}, Elem::f32, pow_of,
+                  {{code_of(NAN), one, code_of(-1.f)}, {code_of(0.f), code_of(NAN), code_of(INFINITY)}}),
+            (Codes{one, one, one}));
+  EXPECT_EQ(apply({Elem::f32}, Elem::f32, [](const auto& v) { return pow(v[0], 3); }, {{code_of(-2.f)}}),
+            (Codes{code_of(-8.f)}));
+}
+
+TEST(Math, CopysignIsBits) {
+  FOR_SEEDS(seed)
+  for (Elem elem : {Elem::f16, Elem::bf16, Elem::f32, Elem::f64}) {
+    const Draw d = draw({elem, elem}, elem, [](const auto& x) { return copysign(x[0], x[1]); }, seed);
+    const uint64_t sign = uint64_t{1} << (bits(elem) - 1);
+    for (size_t i = 0; i < d.out.size(); ++i) {
+      const uint64_t a = d.in[0][i], b = d.in[1][i];
+      if (is_nan(elem, a)) {
+        ASSERT_TRUE(is_nan(elem, d.out[i]));
+      } else if (!is_nan(elem, b)) {  // whose sign is not said
+        ASSERT_EQ(d.out[i], (a & ~sign) | (b & sign)) << to_string(elem) << ": " << a << ", " << b;
+      }
+    }
+  }
 }
 
 TEST(Math, FmaRoundsOnce) {

@@ -7,7 +7,7 @@
 namespace reference {
 
 /// Half a unit in the last place, relative to the number.
-inline constexpr double roundoff_f32 = 0x1p-24, roundoff_f16 = 0x1p-11, roundoff_bf16 = 0x1p-8;
+inline constexpr double roundoff_f32 = 0x1p-24, roundoff_f16 = 0x1p-11, roundoff_tf32 = 0x1p-11, roundoff_bf16 = 0x1p-8;
 /// Half the least number of f16.
 inline constexpr double underflow_f16 = 0x1p-25;
 

@@ -26,16 +26,19 @@ Node Elements::round(Node x, Elem elem) {
     llvm::Type* half = x->getType()->getWithNewType(b.getHalfTy());
     return widened(b, narrowed(b, x, half), x->getType());
   }
-  if (elem != Elem::bf16) return x;
-  // To nearest even in integers: adding just under half a unit, or half where the last bit is odd, carries.
+  return elem == Elem::bf16 ? shortened(x, 16) : x;
+}
+
+Node Elements::shortened(Node x, unsigned bits) {
+  // In integers: adding just under half a unit, or half where the last bit is odd, carries.
   llvm::Type* i = x->getType()->getWithNewType(b.getInt32Ty());
   auto integer = [&](uint64_t v) { return llvm::ConstantInt::get(i, v); };
   Node u = b.CreateBitCast(x, i);
-  Node odd = b.CreateAnd(b.CreateLShr(u, integer(16)), integer(1));
-  Node rounded = b.CreateAdd(u, b.CreateAdd(odd, integer(0x7fff)));
+  Node odd = b.CreateAnd(b.CreateLShr(u, integer(bits)), integer(1));
+  Node rounded = b.CreateAdd(u, b.CreateAdd(odd, integer((uint64_t{1} << (bits - 1)) - 1)));
   Node quiet = b.CreateOr(u, integer(0x400000));  // a NaN must not carry into infinity
   Node kept = b.CreateSelect(b.CreateFCmpUNO(x, x), quiet, rounded);
-  return b.CreateBitCast(b.CreateAnd(kept, integer(0xffff0000)), x->getType());
+  return b.CreateBitCast(b.CreateAnd(kept, integer(~uint64_t{0} << bits)), x->getType());
 }
 
 /// f64 to f32 with the lost bits kept as a sticky last bit, so that a second rounding is right.

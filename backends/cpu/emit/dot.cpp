@@ -11,12 +11,6 @@ DotShape::DotShape(int vector_bits)
     // 8 × 2 vectors of sums leave room for two columns and a broadcast in 32 registers, 4 × 2 in 16.
     : rows(vector_bits != 256 ? 8 : 4), width(vector_bits / 16), lanes(static_cast<unsigned>(vector_bits / 32)) {}
 
-int64_t dot_scratch(const Unit& unit, int64_t m, int64_t n, int64_t k) {
-  const int64_t line = 64;
-  auto rounded = [&](int64_t bytes) { return (bytes + line - 1) / line * line; };
-  return rounded(m * k * 4) + rounded(k * DotShape(unit.vector_bits).padded(n) * 4);
-}
-
 Node load_part(Elements& e, Node at, Elem elem, int64_t count, unsigned lanes) {
   if (count >= lanes) return e.load(at, elem, lanes);
   llvm::SmallVector<llvm::Constant*, 16> mask;
@@ -36,11 +30,19 @@ void store_part(Elements& e, Node value, Node at, Elem elem, int64_t count) {
 
 namespace {
 
-std::string key(Elem sums, int64_t n, const View& a, const View& b) {
+/// Bytes that packed operands take.
+int64_t dot_scratch(const Unit& unit, int64_t m, int64_t n, int64_t k) {
+  const int64_t line = 64;
+  auto rounded = [&](int64_t bytes) { return (bytes + line - 1) / line * line; };
+  return rounded(m * k * 4) + rounded(k * DotShape(unit.vector_bits).padded(n) * 4);
+}
+
+std::string key(Elem sums, int64_t n, const Factor& a, const Factor& b) {
   std::string s = std::string("dot_") + to_string(sums);
   auto add = [&](int64_t v) { s += "_" + std::to_string(v); };
   add(n);
-  for (const View* v : {&a, &b}) {
+  for (const Factor* v : {&a, &b}) {
+    add(v->share);
     s += std::string("_") + to_string(v->elem);
     for (size_t i : {0u, 1u}) add(v->shape[static_cast<int>(i)]), add(v->stride[i]);
   }
@@ -116,9 +118,8 @@ void register_tile(Elements& e, unsigned lanes, Elem sums_elem, const Part& t) {
   });
 }
 
-}  // namespace
-
-llvm::Function* dot_function(Unit& unit, Elem sums, int64_t n, const View& a_kind, const View& b_kind) {
+/// The function `void dot(acc, a, b, scratch, keep)` for operands of these kinds; made on first use.
+llvm::Function* dot_function(Unit& unit, Elem sums, int64_t n, const Factor& a_kind, const Factor& b_kind) {
   llvm::Function*& fn = unit.dots[key(sums, n, a_kind, b_kind)];
   if (fn) return fn;
   Elements e(unit.context());
@@ -133,13 +134,13 @@ llvm::Function* dot_function(Unit& unit, Elem sums, int64_t n, const View& a_kin
 
   const int64_t m = a_kind.shape[0], k = a_kind.shape[1];
   const DotShape s(unit.vector_bits);
-  View a = a_kind, panels = b_kind;
+  Factor a = a_kind, panels = b_kind;
   a.base = fn->getArg(1);
   panels.base = fn->getArg(2);
   Node to_a = fn->getArg(3);
   Node to_b = e.at(to_a, dot_scratch(unit, m, 0, k));
   int64_t a_stride = k;
-  if (a.elem == Elem::f32 && a.stride[1] == 1) {
+  if (a.elem == Elem::f32 && a.share == Factor::all && a.stride[1] == 1) {
     to_a = a.base;
     a_stride = a.stride[0];
   } else {
@@ -173,6 +174,8 @@ llvm::Function* dot_function(Unit& unit, Elem sums, int64_t n, const View& a_kin
   return fn;
 }
 
+}  // namespace
+
 int64_t Emitter::dot_scratch_bytes() const {
   int64_t bytes = 0;
   walk(task_.regions[0], [&](const Op& op) {
@@ -185,32 +188,31 @@ int64_t Emitter::dot_scratch_bytes() const {
 
 void Emitter::dot(const Op& op) {
   const Type& c = type(op.operand(0));
-  const Type& a_type = type(op.operand(1));
   auto operand = [&](Value v) {
     const Type& t = type(v);
-    if (!t.is_tile()) return view(v);
-    View tile{tile_address(v), t.elem, t.shape, {}};
+    if (!t.is_tile()) return Factor{view(v)};
+    Factor tile{{tile_address(v), t.elem, t.shape, {}}};
     tile.stride = {t.shape[1], 1};
     return tile;
   };
-  View a = operand(op.operand(1)), b_view = operand(op.operand(2));
-  const bool integers = a.elem == Elem::i8 || a.elem == Elem::u8;
-  if (c.kind != TypeKind::accumulator || c.shape.rank != 2 || a.shape.rank != 2 || b_view.shape.rank != 2 ||
-      a.shape[0] != c.shape[0] || b_view.shape[1] != c.shape[1] || a.shape[1] != b_view.shape[0] ||
-      a_type.shape.rank != 2 || a.elem != b_view.elem || c.elem != (integers ? Elem::i32 : Elem::f32) ||
-      !(integers || (is_float(a.elem) && a.elem != Elem::f64)))
-    unsupported(op, "a dot of these operands");
+  Factor a = operand(op.operand(1)), panels = operand(op.operand(2));
   const std::string_view overwrite = op.attrs.text("overwrite");
-  Node keep = nullptr;
-  if (overwrite == "unless" && op.operands.size() == 4)
-    keep = scalar(op.operand(3));
-  else if (overwrite == "always" || overwrite == "never")
-    keep = b.getInt1(overwrite == "never");
-  else
-    unsupported(op, "this value of `overwrite`");
-  llvm::Function* fn = dot_function(unit_, c.elem, c.shape[1], a, b_view);
-  b.CreateCall(fn, {tile_address(op.operand(0)), a.base, b_view.base,
-                    at(field(offsetof(Context, arena), b.getPtrTy()), int64_t{0}), keep});
+  Node keep = overwrite == "unless" ? scalar(op.operand(3)) : b.getInt1(overwrite == "never");
+  const auto add = [&](Factor::Share of_a, Factor::Share of_b) {
+    a.share = of_a, panels.share = of_b;
+    llvm::Function* fn = dot_function(unit_, c.elem, c.shape[1], a, panels);
+    b.CreateCall(fn, {tile_address(op.operand(0)), a.base, panels.base,
+                      at(field(offsetof(Context, arena), b.getPtrTy()), int64_t{0}), keep});
+    keep = b.getTrue();
+  };
+  // Of f8 every product is exact in f32, and all sums are f32: full and fast are one.
+  const std::string_view precision = op.attrs.text("precision");
+  if (precision != "tf32" && precision != "tf32x3") return add(Factor::all, Factor::all);
+  if (precision == "tf32x3") {  // the small products first
+    add(Factor::rest, Factor::tf32);
+    add(Factor::tf32, Factor::rest);
+  }
+  add(Factor::tf32, Factor::tf32);
 }
 
 }  // namespace cpu

@@ -18,14 +18,19 @@ struct DotShape {
   int64_t padded(int64_t columns) const { return (columns + lanes - 1) / lanes * lanes; }
 };
 
+/// An operand, and what of its elements is multiplied: all, or of f32 what tf32 holds, or the rest, in tf32 too.
+struct Factor : View {
+  enum Share : uint8_t { all, tf32, rest } share = all;
+};
+
 /// `count` ≥ 1 elements in the first lanes, which are read or written, and no others.
 Node load_part(Elements& e, Node at, Elem elem, int64_t count, unsigned lanes);
 void store_part(Elements& e, Node value, Node at, Elem elem, int64_t count);
 
 /// Converts `a` to f32 rows [m][k].
-void pack_rows(Elements& e, const View& a, Node to);
+void pack_rows(Elements& e, const Factor& a, Node to);
 /// Converts `b` [k, n] to panels.
-void pack_panels(Elements& e, const DotShape& s, const View& b, Node to);
+void pack_panels(Elements& e, const DotShape& s, const Factor& b, Node to);
 
 }  // namespace cpu
 TLXJIT_NAMESPACE_END

@@ -9,7 +9,15 @@ TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 namespace {
 
-Node f32(Elements& e, Node x, Elem from) { return e.cast(x, from, Elem::f32); }
+constexpr unsigned tf32_drops = 13;  // bits of an f32's mantissa
+
+/// Elements from `at` on, as they are multiplied.
+Node load(Elements& e, const Factor& v, Node at, unsigned lanes) {
+  Node x = e.cast(e.load(at, v.elem, lanes), v.elem, Elem::f32);
+  if (v.share == Factor::all) return x;
+  Node near = e.shortened(x, tf32_drops);
+  return v.share == Factor::tf32 ? near : e.shortened(e.b.CreateFSub(x, near), tf32_drops);
+}
 
 Node element(Elements& e, const View& v, Node row, Node column) {
   llvm::IRBuilder<>& b = e.b;
@@ -32,7 +40,7 @@ void pieces(Elements& e, int64_t count, unsigned lanes, const std::function<void
 
 /// A panel's columns [c, c + lanes), of which `count` are there, rows [k, k + 4), from `b` stored [n, k]: blocks of 4 ×
 /// 4 are transposed side by side, so that each shuffle stays in its 128 bits.
-void transpose_block(Elements& e, const View& v, Node k, Node column, int64_t count, unsigned lanes, Node to,
+void transpose_block(Elements& e, const Factor& v, Node k, Node column, int64_t count, unsigned lanes, Node to,
                      int64_t line) {
   llvm::IRBuilder<>& b = e.b;
   std::array<Node, 4> in{}, mid{};
@@ -40,8 +48,7 @@ void transpose_block(Elements& e, const View& v, Node k, Node column, int64_t co
     std::vector<Node> blocks;
     for (unsigned g = r; g < lanes; g += 4) {
       Node place = element(e, v, k, b.CreateAdd(column, e.i64(g)));
-      blocks.push_back(g < count ? f32(e, e.load(place, v.elem, 4), v.elem)
-                                 : llvm::Constant::getNullValue(e.reg(Elem::f32, 4)));
+      blocks.push_back(g < count ? load(e, v, place, 4) : llvm::Constant::getNullValue(e.reg(Elem::f32, 4)));
     }
     for (unsigned width = 4; blocks.size() > 1; width *= 2) {
       std::vector<int> both(2 * width);
@@ -76,7 +83,7 @@ void transpose_block(Elements& e, const View& v, Node k, Node column, int64_t co
 }
 
 /// The panel that begins at `column` and has `count` columns.
-void pack_panel(Elements& e, const DotShape& s, const View& v, Node column, int64_t count, Node to) {
+void pack_panel(Elements& e, const DotShape& s, const Factor& v, Node column, int64_t count, Node to) {
   llvm::IRBuilder<>& b = e.b;
   const int64_t k = v.shape[0], line = s.padded(count);
   const auto place = [&](Node row, Node c) {
@@ -102,25 +109,25 @@ void pack_panel(Elements& e, const DotShape& s, const View& v, Node column, int6
     if (line > count)
       e.store(llvm::Constant::getNullValue(e.reg(Elem::f32, s.lanes)), place(row, e.i64(line - s.lanes)), Elem::f32);
     pieces(e, count, lanes, [&](Node c, unsigned n) {
-      e.store(f32(e, e.load(element(e, v, row, b.CreateAdd(column, c)), v.elem, n), v.elem), place(row, c), Elem::f32);
+      e.store(load(e, v, element(e, v, row, b.CreateAdd(column, c)), n), place(row, c), Elem::f32);
     });
   });
 }
 
 }  // namespace
 
-void pack_rows(Elements& e, const View& a, Node to) {
+void pack_rows(Elements& e, const Factor& a, Node to) {
   llvm::IRBuilder<>& b = e.b;
   const int64_t m = a.shape[0], k = a.shape[1];
   e.loop(m, 1, [&](Node i) {
     Node row = e.at(to, b.CreateMul(i, e.i64(k * 4)));
     pieces(e, k, a.stride[1] == 1 ? 16 : 1, [&](Node j, unsigned n) {
-      e.store(f32(e, e.load(element(e, a, i, j), a.elem, n), a.elem), e.at(row, b.CreateMul(j, e.i64(4))), Elem::f32);
+      e.store(load(e, a, element(e, a, i, j), n), e.at(row, b.CreateMul(j, e.i64(4))), Elem::f32);
     });
   });
 }
 
-void pack_panels(Elements& e, const DotShape& s, const View& v, Node to) {
+void pack_panels(Elements& e, const DotShape& s, const Factor& v, Node to) {
   const int64_t k = v.shape[0], n = v.shape[1], whole = n / s.width * s.width;
   if (whole > 0)
     e.loop(whole, s.width, [&](Node j) { pack_panel(e, s, v, j, s.width, e.at(to, e.b.CreateMul(j, e.i64(k * 4)))); });

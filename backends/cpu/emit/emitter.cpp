@@ -5,7 +5,9 @@
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 
-Emitter::Emitter(Unit& unit, const Op& task) : Elements(unit.context()), unit_(unit), task_(task) {}
+Emitter::Emitter(Unit& unit, const Op& task) : Elements(unit.context()), unit_(unit), task_(task) {
+  if (unit.precise) b.clearFastMathFlags();
+}
 
 Arena Emitter::run(const std::string& name) {
   llvm::Type* args[] = {b.getPtrTy(), b.getInt32Ty()};

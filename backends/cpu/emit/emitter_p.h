@@ -45,6 +45,7 @@ struct Unit {
   int32_t words = 0;
   int32_t cluster = 1;  // programs of a cluster
   bool resident = false;
+  bool precise = false;  // products and sums do not contract
   std::map<std::string, llvm::Function*> dots;
 
   Unit(const Module& module, llvm::Module& code);
@@ -101,6 +102,8 @@ class Elements {
   void store(Node value, Node at, Elem elem);
   Node splat(Node value, unsigned lanes);
   Node round(Node value, Elem elem);
+  /// An f32 to nearest even without the last `bits` of its mantissa.
+  Node shortened(Node value, unsigned bits);
   Node constant(const Op& op, Elem elem, unsigned lanes);
   Node real(llvm::Type* type, double value) const;
   /// A cast without attributes.
@@ -301,11 +304,6 @@ class Emitter : public Elements {
   std::unordered_map<const Op*, std::vector<Value>> deaths_;
   Arena arena_;
 };
-
-/// The function `void dot(acc, a, b, scratch, keep)` for operands of these kinds; made on first use.
-llvm::Function* dot_function(Unit& unit, Elem sums, int64_t n, const View& a, const View& b);
-/// Bytes of scratch that it needs.
-int64_t dot_scratch(const Unit& unit, int64_t m, int64_t n, int64_t k);
 
 }  // namespace cpu
 TLXJIT_NAMESPACE_END

@@ -9,22 +9,25 @@ namespace {
 
 /// A function of libm (libm.def), called once per lane. LLVM does not know the name, so that it neither computes one at
 /// compile time nor makes another of it: scalars and tiles get the same bits.
-Node per_lane(Elements& e, const char* name, Node x) {
+Node per_lane(Elements& e, const char* name, llvm::ArrayRef<Node> in) {
   llvm::IRBuilder<>& b = e.b;
-  llvm::Type* type = x->getType()->getScalarType();
+  llvm::Type* type = in[0]->getType()->getScalarType();
   const std::string symbol = std::string("tlxjit_libm_") + name + (type->isFloatTy() ? "f" : "");
-  llvm::Module* code = b.GetInsertBlock()->getModule();
-  auto fn = code->getOrInsertFunction(symbol, llvm::FunctionType::get(type, {type}, false));
+  const llvm::SmallVector<llvm::Type*, 2> types(in.size(), type);
+  auto fn = b.GetInsertBlock()->getModule()->getOrInsertFunction(symbol, llvm::FunctionType::get(type, types, false));
   if (auto* made = llvm::dyn_cast<llvm::Function>(fn.getCallee())) {
     made->setDoesNotAccessMemory();
     made->setDoesNotThrow();
     made->setWillReturn();
   }
-  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
-  if (!vector) return b.CreateCall(fn, {x});
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(in[0]->getType());
+  if (!vector) return b.CreateCall(fn, in);
   Node out = llvm::PoisonValue::get(vector);
-  for (unsigned i = 0; i < vector->getNumElements(); ++i)
-    out = b.CreateInsertElement(out, b.CreateCall(fn, {b.CreateExtractElement(x, i)}), i);
+  for (unsigned i = 0; i < vector->getNumElements(); ++i) {
+    llvm::SmallVector<Node, 2> lane;
+    for (Node x : in) lane.push_back(b.CreateExtractElement(x, i));
+    out = b.CreateInsertElement(out, b.CreateCall(fn, lane), i);
+  }
   return out;
 }
 
@@ -56,6 +59,9 @@ Node fma_narrow(Elements& e, llvm::ArrayRef<Node> in, Elem elem) {
 
 Node math(Elements& e, const Op& op, llvm::ArrayRef<Node> in, Elem elem) {
   llvm::IRBuilder<>& b = e.b;
+  // Within a function products and sums may contract, whatever the kernel's own may.
+  llvm::IRBuilderBase::FastMathFlagGuard guard(b);
+  b.setFastMathFlags(Elements::contract());
   Node x = in[0];
   const bool wide = elem == Elem::f64;
   auto unary = [&](llvm::Intrinsic::ID id) { return b.CreateUnaryIntrinsic(id, x); };
@@ -72,6 +78,8 @@ Node math(Elements& e, const Op& op, llvm::ArrayRef<Node> in, Elem elem) {
     case OpCode::sin: return e.round(per_lane(e, "sin", x), elem);
     case OpCode::cos: return e.round(per_lane(e, "cos", x), elem);
     case OpCode::erf: return e.round(per_lane(e, "erf", x), elem);
+    case OpCode::pow: return e.round(per_lane(e, "pow", in), elem);
+    case OpCode::copysign: return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, x, in[1]);
     case OpCode::rcp: return e.round(one_over(x), elem);
     case OpCode::sqrt: return e.round(unary(llvm::Intrinsic::sqrt), elem);
     case OpCode::rsqrt: return e.round(one_over(unary(llvm::Intrinsic::sqrt)), elem);

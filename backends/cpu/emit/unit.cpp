@@ -101,6 +101,7 @@ Unit::Unit(const Module& m, llvm::Module& c) : module(m), code(c) {
       }
       case OpCode::cluster: cluster = static_cast<int32_t>(op->attrs.integer("size", 1)); break;
       case OpCode::resident: resident = true; break;
+      case OpCode::math: precise = op->attrs.text("mode") == "precise"; break;
       case OpCode::buffer: place_buffer(*op); break;
       default: break;
     }

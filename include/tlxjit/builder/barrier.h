@@ -46,6 +46,8 @@ class TLXJIT_API BarrierSlot {
   void wait(Operand phase) const;
   /// One arrival (of each warp, if so asked): this instance has finished its earlier accesses, dots included.
   void arrive(ArriveOptions options = {}, std::source_location at = std::source_location::current()) const;
+  /// As `arrive`, at this slot of this barrier in the program of that rank of the cluster (k.cluster).
+  void arrive_remote(Operand rank, ArriveOptions options = {}) const;
   /// Arrives, and adds `bytes` to what the phase waits for.
   void expect(int64_t bytes, std::source_location at = std::source_location::current()) const;
   /// Copies from `tensor` at `offsets` to a whole slot of a buffer, asynchronous; its bytes count on this barrier.
@@ -56,6 +58,7 @@ class TLXJIT_API BarrierSlot {
  private:
   friend class Barrier;
   friend class NamedBarrier;
+  friend class View;
   std::shared_ptr<BuilderState> state_;
   Value barrier_ = no_value;
   Value slot_ = no_value;

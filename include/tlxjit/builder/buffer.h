@@ -11,6 +11,7 @@
 
 TLXJIT_NAMESPACE_BEGIN
 
+class BarrierSlot;
 class Task;
 class Tensor;
 
@@ -41,6 +42,9 @@ class TLXJIT_API View {
 
   Tile load(std::source_location at = std::source_location::current()) const;
   void store(const Tile& tile, std::source_location at = std::source_location::current()) const;
+  /// Stores a tile to this slot, a whole one, in the program of that rank of the cluster (k.cluster), asynchronous; its
+  /// bytes count on `full` there, which that program expects.
+  void store_remote(Operand rank, const Tile& tile, const BarrierSlot& full) const;
   /// result[…, i, …] = view[…, indices[…, i, …], …] along `axis`; indices are in range.
   Tile gather(const Tile& indices, int axis, std::source_location at = std::source_location::current()) const;
   /// The inverse; where indices meet, one of the elements stays.

@@ -58,6 +58,8 @@ TLXJIT_API Tile floor(Operand a);
 TLXJIT_API Tile ceil(Operand a);
 TLXJIT_API Tile trunc(Operand a);
 TLXJIT_API Tile round(Operand a);                             ///< of two whole numbers as near, the even one
+TLXJIT_API Tile pow(Operand a, Operand b);                    ///< a^b
+TLXJIT_API Tile copysign(Operand a, Operand b);               ///< |a| with the sign of b
 TLXJIT_API Tile fma(Operand a, Operand b, Operand c);         ///< a · b + c, rounded once
 TLXJIT_API Tile sigmoid(Operand a);                           ///< 1 / (1 + e^−a)
 TLXJIT_API Tile silu(Operand a);                              ///< a · sigmoid(a)

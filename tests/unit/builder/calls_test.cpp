@@ -52,6 +52,8 @@ TEST(BuilderCalls, MathOfFloats) {
     EXPECT_THAT(made_by<float>([&, call = call](const Tile& a, const Tile&) { return call(a); }),
                 HasSubstr("= " + std::string(op) + " %"));
   EXPECT_THAT(made_by<float>([](const Tile& a, const Tile& b) { return fma(a, b, 1); }), HasSubstr("= fma %"));
+  EXPECT_THAT(made_by<float>([](const Tile& a, const Tile& b) { return pow(a, b); }), HasSubstr("= pow %"));
+  EXPECT_THAT(made_by<float>([](const Tile& a, const Tile& b) { return copysign(a, b); }), HasSubstr("= copysign %"));
   EXPECT_THAT(made_by<float>([](const Tile& a, const Tile& b) { return min_nan(a, b); }), HasSubstr("= min_nan %"));
   EXPECT_THAT(made_by<float>([](const Tile& a, const Tile& b) { return max_nan(a, b); }), HasSubstr("= max_nan %"));
   EXPECT_THAT(made_by<float>([](const Tile& a, const Tile&) { return clamp(a, 0, 1); }),
@@ -185,7 +187,10 @@ TEST(BuilderCalls, FlagsAndClusters) {
   Fixture f;
   f.k.resident();
   f.k.cluster(2);
-  f.k.task("t").body([&](Task&) {
+  f.k.math(MathMode::Precise);
+  f.k.task("t").body([&](Task& t) {
+    f.full[1].arrive_remote(0, {.per = Arrive::PerWarp, .dots = 1});
+    f.buf[1].store_remote(1, t.full<bf16>({64, 32}, 0), f.full[0]);
     const Flag flag = f.counts.flag({f.k.cluster_rank()});
     flag.set(1);
     flag.add(f.k.num_programs());
@@ -194,8 +199,9 @@ TEST(BuilderCalls, FlagsAndClusters) {
   });
   auto module = f.k.module();
   ASSERT_TRUE(module) << to_string(module.error());
-  for (const char* part : {"resident\n", "cluster [size = 2]", "= cluster.rank", "flag.set %2, ", "flag.add %2, ",
-                           "[pred = \"ge\"]", "cluster.sync"})
+  for (const char* part : {"resident\n", "cluster [size = 2]", "math [mode = \"precise\"]", "arrive.remote %",
+                           "[per = \"warp\", pending = 1]", "buffer.store.remote %", "= cluster.rank", "flag.set %2, ",
+                           "flag.add %2, ", "[pred = \"ge\"]", "cluster.sync"})
     EXPECT_THAT(print(*module), HasSubstr(part));
 }
 

@@ -35,6 +35,8 @@ const std::pair<const char*, const char*> ops[] = {
     {"store.at", "store.at %1, %10, %15, %3"},
     {"atomic", "%30 = atomic %1, %4, %3, %3 [kind = \"add\", order = \"relaxed\"] : f32"},
     {"atomic.tile", "%30 = atomic.tile %1, %10, %3, %3 [kind = \"add\", order = \"relaxed\"] : tile<64x64xf32>"},
+    {"pow", "%30 = pow %4, %4 : f32"},
+    {"copysign", "%30 = copysign %10, %10 : tile<64x64xf32>"},
     {"print", "print %3 [text = \"{}\"]"},
     {"assert", "assert %5 [message = \"m\"]"},
     {"clock", "%30 = clock : i64"},
@@ -76,6 +78,25 @@ TEST(Refuse, OpsOfOtherBackEndsByNameAndLine) {
     EXPECT_TRUE(error.message.starts_with(std::string(name) + ": ")) << error.message;
     EXPECT_EQ(error.location.line, 77u) << error.message;
   }
+}
+
+TEST(Refuse, PreciseMathButNotFast) {
+  const auto emitted = [](const char* mode) {
+    Module module = with("");
+    Attrs attrs;
+    attrs.set("mode", std::string(mode));
+    auto& ops = module.body.ops;
+    ops.insert(ops.end() - 2, module.make(OpCode::math, {}, {}, attrs, module.add_location({"user.cpp", 78})));
+    EXPECT_TRUE(verify(module).empty());
+    return nvidia::emit_cuda(module);
+  };
+  const auto plain = nvidia::emit_cuda(with("")), fast = emitted("fast"), precise = emitted("precise");
+  ASSERT_TRUE(plain && fast) << to_string((plain ? fast : plain).error());
+  EXPECT_EQ(fast->source, plain->source);
+  ASSERT_FALSE(precise);
+  EXPECT_EQ(precise.error().message, "math: this target has fast functions only, which flush subnormals");
+  EXPECT_EQ(precise.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(precise.error().location.line, 78u);
 }
 
 TEST(Refuse, EveryOpOfTheseFamiliesIsTried) {

@@ -41,6 +41,14 @@ TEST(VerifyLaunch, Flags) {
   EXPECT_EQ(fault("resident\nresident\n", ""), "resident: a kernel says it once");
 }
 
+TEST(VerifyLaunch, Math) {
+  EXPECT_EQ(fault("math [mode = \"fast\"]\n", ""), "");
+  EXPECT_EQ(fault("math [mode = \"precise\"]\n", ""), "");
+  EXPECT_EQ(fault("math [mode = \"exact\"]\n", ""), "math: mode is fast or precise, not exact");
+  EXPECT_EQ(fault("math [mode = \"fast\"]\nmath [mode = \"precise\"]\n", ""), "math: a kernel says it once");
+  EXPECT_EQ(fault("", "math [mode = \"fast\"]\n"), "math: stands outside tasks only");
+}
+
 TEST(VerifyLaunch, Clusters) {
   EXPECT_EQ(fault("cluster [size = 16]\n", "%7 = cluster.rank : i32\ncluster.sync\n"), "");
   EXPECT_EQ(fault("cluster [size = 17]\n", ""), "cluster: has 1 to 16 programs, not 17");
@@ -63,6 +71,12 @@ TEST(VerifyLaunch, RemoteAccesses) {
   EXPECT_EQ(fault(c, "arrive.remote %5, %2, %2 [per = \"warp\"]\n"),
             "arrive.remote: works on a barrier, not on buffer<2, 16xi32>");
   EXPECT_EQ(fault(c, "arrive.remote %6, %2, %2 [per = \"lane\"]\n"), "arrive.remote: per is instance or warp");
+  EXPECT_EQ(fault(c, "arrive.remote %6, %2, %2 [per = \"warp\", pending = -1]\n"),
+            "arrive.remote: pending is at least 0");
+  EXPECT_EQ(fault(c, "arrive.remote %6, %2, %3 [per = \"warp\"]\n"),
+            "arrive.remote: rank 2 is outside the 2 that there are");
+  EXPECT_EQ(fault(c, t + "buffer.store.remote %5, %2, %7, %3, %6, %2\n"),
+            "buffer.store.remote: rank 2 is outside the 2 that there are");
   EXPECT_EQ(fault(c, "%7 = const [value = 2] : i64\narrive.remote %6, %2, %7 [per = \"warp\"]\n"),
             "arrive.remote: slot and rank are i32");
   EXPECT_EQ(fault(c, t + "buffer.store.remote %6, %2, %7, %2, %6, %2\n"),

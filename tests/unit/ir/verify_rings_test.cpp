@@ -63,7 +63,7 @@ TEST(VerifyRings, Dots) {
 TEST(VerifyRings, DotsOfDoubles) {
   expect_faults(
       {{"%30 = view %9, %3 : view<64x64xf64>\ndot %11, %30, %30 [overwrite = \"never\"]",
-        "2: dot: multiplies i8, u8, f16, bf16 or f32, not f64"}},
+        "2: dot: multiplies i8, u8, f8e4m3, f8e5m2, f16, bf16 or f32, not f64"}},
       [](const std::string& ops) { return kernel_text("  %9 = buffer : buffer<1, 64x64xf64>\n", ring_ops + ops); });
 }
 

@@ -74,7 +74,7 @@ TEST(Verify, OpsInTasks) {
       {"%30 = acc.read %11 [col = 32] : tile<64x64xf32>", "acc.read: the columns are outside accumulator<64x64xf32>"},
       {"acc.write %11, %4", "acc.write: writes f32 to accumulator<64x64xf32>"},
       {"dot %11, %10, %22 [overwrite = \"never\"]",
-       "dot: a and b have one element type: tile<64x64xf32> and view<64x64xbf16>"},
+       "dot: a and b have one element type, or each one of f8: tile<64x64xf32> and view<64x64xbf16>"},
       {"dot %11, %22, %10 [overwrite = \"never\"]", "dot: b is a view of rank 2, not tile<64x64xf32>"},
       {"%30 = part %22, %3 : view<48x64xbf16>", "part: view<64x64xbf16> does not divide into view<48x64xbf16>"},
       {"%30 = trans %22 : view<64x32xbf16>", "trans: exchanges the extents"},
