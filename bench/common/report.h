@@ -30,7 +30,7 @@ struct Report {
   std::string driver;    ///< `13.0`, or "" where there is none
   std::string compiler;  ///< NVRTC's version and build-ids
   std::string data;      ///< what was computed on, where the cases do not say it
-  std::vector<Row> rows;
+  std::vector<Row> rows{};
 
   std::string json() const;
   /// Where the options want it: `<bench>-<device>.json`, with `-partial` when cases or rounds were left out.
