@@ -47,8 +47,14 @@ BarrierSlot Barrier::operator[](Operand slot) const {
 }
 
 void BarrierSlot::wait(Operand phase) const {
-  if (BuilderState* s = kernel_of(state_, {&phase}, phase.at))
-    s->emit(OpCode::wait, {barrier_, slot_, s->index(phase)}, {}, {}, phase.at);
+  BuilderState* s = kernel_of(state_, {&phase}, phase.at);
+  if (!s) return;
+  Value parity = s->index(phase);
+  if (phase.is_tile) {
+    const Type i32 = Type::scalar(Elem::i32);
+    parity = s->emit(OpCode::bit_and, {parity, s->literal(Operand(1, phase.at), Elem::i32)}, {i32}, {}, phase.at);
+  }
+  s->emit(OpCode::wait, {barrier_, slot_, parity}, {}, {}, phase.at);
 }
 
 void BarrierSlot::arrive(ArriveOptions options, std::source_location at) const {

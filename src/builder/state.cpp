@@ -72,7 +72,9 @@ Tile BuilderState::constant_handle(Value value) {
 
 Tile BuilderState::handle(Value value, const Location& at) {
   if (value == no_value || plain_handles()) return constant_handle(value);
-  return constant_handle(emit(OpCode::var, {value}, {module.type(value).as_variable()}, {}, at));
+  const Value variable = emit(OpCode::var, {value}, {module.type(value).as_variable()}, {}, at);
+  homes[variable] = blocks.back();
+  return constant_handle(variable);
 }
 
 Tile BuilderState::copy(const TileRef& tile, const Location& at) {
@@ -118,6 +120,11 @@ void BuilderState::assign(Tile& target, const Tile& source) {
   const Op* def = module.def(from.value);
   const Location at = def ? module.location(*def) : Location();
   if (!target.valid()) {
+    if (to.astray)
+      return fault(
+          "gives a tile of an outer region that was moved away another variable, which this region alone would see; "
+          "assign copies, or exchange with swap(a, b)",
+          at);
     to = copy(from, at).ref_;
     return;
   }

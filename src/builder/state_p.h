@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tlxjit/builder/buffer.h"
@@ -111,6 +112,13 @@ struct BuilderState : std::enable_shared_from_this<BuilderState> {
   /// The kind (sum, max) of an unfinished reduction that a value holds, or an empty text.
   std::string_view unfinished(Value v) const;
   std::map<Value, std::string> unfinished_variables;
+
+  std::unordered_map<Value, const Block*> homes;  ///< of variables: where they are declared
+  /// Whether a value is a variable that was declared outside the region being written.
+  bool of_outer_region(Value v) const {
+    const auto home = homes.find(v);
+    return home != homes.end() && home->second != blocks.back();
+  }
 
   /// All faults, also those that show when the kernel is complete; where there are none, the kernel in `out`.
   std::vector<Error> finished(Module& out) const;

@@ -57,7 +57,9 @@ Tile::Tile(const Tile& other) : ref_(other.ref_) {
   ref_ = s.copy(other.ref_, def ? s.module.location(*def) : Location()).ref_;
 }
 
-Tile::Tile(Tile&& other) noexcept : ref_(std::exchange(other.ref_, {})) {}
+Tile::Tile(Tile&& other) noexcept : ref_(std::exchange(other.ref_, {})) {
+  other.ref_.astray = valid() && ref_.state->of_outer_region(ref_.value);
+}
 
 Tile& Tile::operator=(const Tile& other) {
   if (this == &other) return *this;
@@ -75,11 +77,17 @@ Tile& Tile::operator=(const Tile& other) {
 
 Tile& Tile::operator=(Tile&& other) {
   if (this == &other) return *this;
-  if (!valid())  // takes the other's variable over
+  if (!valid() && !ref_.astray)  // takes the other's variable over
     ref_ = std::exchange(other.ref_, {});
   else
     *this = static_cast<const Tile&>(other);
   return *this;
+}
+
+void swap(Tile& a, Tile& b) {
+  const Tile former(a);
+  a = b;
+  b = former;
 }
 
 Type Tile::type() const { return valid() ? ref_.state->module.type(ref_.value).as_value() : Type{}; }

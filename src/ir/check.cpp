@@ -117,6 +117,11 @@ std::string check_op(const Module& module, const Op& op) {
     return "has " + std::to_string(row.regions) + " regions, not " + std::to_string(op.regions.size());
   if (std::string what = check_attributes(op, row); !what.empty()) return what;
 
+  for (Value v : op.results)
+    if (module.type(v).has_elements() && !known(module.type(v).elem))
+      return "the element type of its result is none of those that there are; elem_of<T> has one for bool, integers of "
+             "8 to 64 bits, float, double and the types of core/numeric.h";
+
   // Variables are seen by `get` and `set` only; everything else works on values.
   for (Value v : op.operands)
     if (module.type(v).variable && op.code != OpCode::get && !(op.code == OpCode::set && v == op.operands[0]))

@@ -65,8 +65,8 @@ bool Shape::valid() const {
   return elements() <= (int64_t{1} << 24);
 }
 
-const char* to_string(Elem elem) { return elem_names[static_cast<size_t>(elem)]; }
-int bits(Elem elem) { return elem_bits[static_cast<size_t>(elem)]; }
+const char* to_string(Elem elem) { return elem_names[known(elem) ? static_cast<size_t>(elem) : 0]; }
+int bits(Elem elem) { return elem_bits[known(elem) ? static_cast<size_t>(elem) : 0]; }
 
 std::optional<Elem> parse_elem(std::string_view text) {
   for (size_t i = 1; i < std::size(elem_names); ++i)

@@ -15,7 +15,7 @@ Node Emitter::barrier_address(Value barrier, Value slot, const Op& op) {
 
 void Emitter::wait(const Op& op) {
   Node barrier = barrier_address(op.operand(0), op.operand(1), op);
-  Node parity = scalar(op.operand(2));
+  Node parity = b.CreateTrunc(bounded(op.operand(2), 2, op), b.getInt32Ty());
   auto call = [&] {
     auto runtime = unit_.code.getOrInsertFunction("tlxjit_cpu_wait", b.getVoidTy(), b.getPtrTy(), b.getPtrTy(),
                                                   b.getInt32Ty(), b.getInt32Ty(), b.getInt32Ty(), b.getInt32Ty());

@@ -42,7 +42,8 @@ class TLXJIT_API Cursor {
 /// One slot of a barrier.
 class TLXJIT_API BarrierSlot {
  public:
-  /// Waits until the phase of this parity has completed; of a fresh barrier, parity 1 has.
+  /// Waits until the phase of this parity has completed; of a fresh barrier, parity 1 has. Of a count of phases its
+  /// lowest bit is taken.
   void wait(Operand phase) const;
   /// One arrival (of each warp, if so asked): this instance has finished its earlier accesses, dots included.
   void arrive(ArriveOptions options = {}, std::source_location at = std::source_location::current()) const;

@@ -35,7 +35,7 @@ class TLXJIT_API View {
   View reshape(Shape shape, std::source_location at = std::source_location::current()) const;
   /// The same bytes as elements of another type; the last extent scales. Of whole slots and rows cut from them.
   View reinterpret(Elem elem, std::source_location at = std::source_location::current()) const;
-  template <class T>
+  template <Element T>
   View reinterpret(std::source_location at = std::source_location::current()) const {
     return reinterpret(elem_of<T>, at);
   }

@@ -130,7 +130,7 @@ class TLXJIT_API Ring {
  public:
   /// Adds a field: in each slot a tile of rank 1 to 5 under this name, which no other field of the ring has.
   Ring& slot(std::string_view field, Elem elem, Shape shape, std::source_location at = std::source_location::current());
-  template <class T>
+  template <Element T>
   Ring& slot(std::string_view field, Shape shape, std::source_location at = std::source_location::current()) {
     return slot(field, elem_of<T>, shape, at);
   }
@@ -290,14 +290,14 @@ class TLXJIT_API Task {
   /// Where this replica's share of `total` begins: replica · total / replicas. A fault unless `total` divides.
   Index offset(int64_t total, std::source_location at = std::source_location::current()) const;
   /// An accumulator of f32 or i32 and rank 2, cleared.
-  template <class T>
+  template <Element T>
   Accumulator accumulator(Shape shape, std::source_location at = std::source_location::current()) const {
     return accumulator(elem_of<T>, shape, at);
   }
   Accumulator accumulator(Elem elem, Shape shape, std::source_location at = std::source_location::current()) const;
   /// A tile of one number, or the index along an axis (i32).
   Tile full(Shape shape, Elem elem, Operand number) const;
-  template <class T>
+  template <Element T>
   Tile full(Shape shape, Operand number) const {
     return full(shape, elem_of<T>, number);
   }
@@ -407,7 +407,7 @@ class TLXJIT_API Kernel {
   /// A parameter in global memory, of 1 to 5 axes; its extents, outermost first, are scalars of i32.
   Tensor tensor(Elem elem, std::string_view name, std::initializer_list<Operand> extents,
                 std::source_location at = std::source_location::current());
-  template <class T>
+  template <Element T>
   Tensor tensor(std::string_view name, std::initializer_list<Operand> extents,
                 std::source_location at = std::source_location::current()) {
     return tensor(elem_of<T>, name, extents, at);
@@ -415,7 +415,7 @@ class TLXJIT_API Kernel {
   /// A scalar parameter; `above` is a promise checked at launch: finite and greater than that.
   Scalar scalar(Elem elem, std::string_view name, std::optional<double> above = {},
                 std::source_location at = std::source_location::current());
-  template <class T>
+  template <Element T>
   Scalar scalar(std::string_view name, std::optional<double> above = {},
                 std::source_location at = std::source_location::current()) {
     return scalar(elem_of<T>, name, above, at);
@@ -427,7 +427,7 @@ class TLXJIT_API Kernel {
   /// Shared memory by hand: `slots` tiles.
   SharedBuffer buffer(Elem elem, int slots, Shape shape, const BufferOptions& options = {},
                       std::source_location at = std::source_location::current());
-  template <class T>
+  template <Element T>
   SharedBuffer buffer(int slots, Shape shape, const BufferOptions& options = {},
                       std::source_location at = std::source_location::current()) {
     return buffer(elem_of<T>, slots, shape, options, at);

@@ -25,20 +25,20 @@ struct CastOptions {
 
 /// Converts to another element type.
 TLXJIT_API Tile cast(Operand x, Elem to, CastOptions options = {});
-template <class T>
+template <Element T>
 Tile cast(Operand x, CastOptions options = {}) {
   return cast(x, elem_of<T>, options);
 }
 /// Converts f32 to f16, bf16, f8 or f4; rounds up or down by chance, so that the mean stays. `random`: a u32 of random
 /// bits per element.
 TLXJIT_API Tile cast_stochastic(Operand x, Elem to, Operand random);
-template <class T>
+template <Element T>
 Tile cast_stochastic(Operand x, Operand random) {
   return cast_stochastic(x, elem_of<T>, random);
 }
 /// The same bits as another element type of that size. f4e2m1 counts as a byte: its code in the low four bits.
 TLXJIT_API Tile bitcast(Operand x, Elem to);
-template <class T>
+template <Element T>
 Tile bitcast(Operand x) {
   return bitcast(x, elem_of<T>);
 }

@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <memory>
 #include <optional>
@@ -19,27 +20,24 @@ TLXJIT_NAMESPACE_BEGIN
 
 struct BuilderState;
 
-/// The element type of a C++ type.
+namespace detail {
 template <class T>
-constexpr Elem elem_of = Elem::none;
+constexpr Elem integer_elem() {
+  constexpr bool is_character = std::is_same_v<T, char> || std::is_same_v<T, wchar_t> || std::is_same_v<T, char8_t> ||
+                                std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>;
+  if constexpr (std::is_integral_v<T> && !is_character) {
+    constexpr Elem of_size[] = {Elem::i8, Elem::i16, Elem::i32, Elem::i64, Elem::u8, Elem::u16, Elem::u32, Elem::u64};
+    return of_size[std::bit_width(sizeof(T)) - 1 + (std::is_signed_v<T> ? 0 : 4)];
+  }
+  return Elem::none;
+}
+}  // namespace detail
+
+/// The element type of a C++ type; none where it is the type of no element.
+template <class T>
+constexpr Elem elem_of = detail::integer_elem<T>();
 template <>
 inline constexpr Elem elem_of<bool> = Elem::b1;
-template <>
-inline constexpr Elem elem_of<int8_t> = Elem::i8;
-template <>
-inline constexpr Elem elem_of<int16_t> = Elem::i16;
-template <>
-inline constexpr Elem elem_of<int32_t> = Elem::i32;
-template <>
-inline constexpr Elem elem_of<int64_t> = Elem::i64;
-template <>
-inline constexpr Elem elem_of<uint8_t> = Elem::u8;
-template <>
-inline constexpr Elem elem_of<uint16_t> = Elem::u16;
-template <>
-inline constexpr Elem elem_of<uint32_t> = Elem::u32;
-template <>
-inline constexpr Elem elem_of<uint64_t> = Elem::u64;
 template <>
 inline constexpr Elem elem_of<f16> = Elem::f16;
 template <>
@@ -53,6 +51,10 @@ inline constexpr Elem elem_of<f8e4m3> = Elem::f8e4m3;
 template <>
 inline constexpr Elem elem_of<f8e5m2> = Elem::f8e5m2;
 
+/// A C++ type that elements may have.
+template <class T>
+concept Element = elem_of<T> != Elem::none;
+
 /// What a Tile stands for; a copy of it makes no new variable.
 struct TileRef {
   std::shared_ptr<BuilderState> state;  ///< none: of no kernel
@@ -60,6 +62,7 @@ struct TileRef {
   uint8_t expanded = 0;                 ///< bit a: repeats along axis a, as far as what it is combined with
   const char* fault = nullptr;          ///< of no kernel: what the first kernel that meets it is told,
   std::source_location at;              ///< and where that happened
+  bool astray = false;                  ///< its variable, of an outer region, was moved to another Tile
 };
 
 /// A tile or, with rank 0, a scalar (uniform over the instance). Inside a task every Tile is a mutable
@@ -78,10 +81,13 @@ class TLXJIT_API Tile {
   Tile(Tile&& other) noexcept;
   Tile& operator=(const Tile& other);
   Tile& operator=(Tile&& other);
+  /// Exchanges values, also inside loops and branches. Moves cannot do that: a tile of an outer region that was moved
+  /// away and is assigned again is a fault.
+  friend TLXJIT_API void swap(Tile& a, Tile& b);
 
   /// Converts to another element type: to nearest even; float to integer truncates and saturates. Other ways: cast().
   Tile to(Elem elem, std::source_location at = std::source_location::current()) const;
-  template <class T>
+  template <Element T>
   Tile to(std::source_location at = std::source_location::current()) const {
     return to(elem_of<T>, at);
   }

@@ -35,6 +35,8 @@ enum class Elem : uint8_t {
   e8m0,
 };
 
+/// Whether it is one of the list, and not none.
+inline bool known(Elem e) { return e > Elem::none && e <= Elem::e8m0; }
 TLXJIT_API const char* to_string(Elem elem);
 TLXJIT_API std::optional<Elem> parse_elem(std::string_view text);
 /// Size in bits; 4 for f4e2m1, 8 for b1 (as stored).
@@ -109,6 +111,11 @@ struct Type {
     Type t = *this;
     t.elem = e;
     return t;
+  }
+  /// Whether it is of elements: a scalar, tile, buffer, view, tensor or accumulator.
+  bool has_elements() const {
+    return kind != TypeKind::none && kind != TypeKind::barrier && kind != TypeKind::ring && kind != TypeKind::slot &&
+           kind != TypeKind::schedule;
   }
   bool is_scalar() const { return kind == TypeKind::scalar && !variable; }
   bool is_tile() const { return kind == TypeKind::tile && !variable; }

@@ -54,7 +54,7 @@ inline TensorArg tensor(Elem elem, const void* data, std::initializer_list<int64
 }
 
 /// `tensor<bf16>(pointer, {m, k})`.
-template <class T>
+template <Element T>
 TensorArg tensor(const void* data, std::initializer_list<int64_t> dims) {
   return tensor(elem_of<T>, data, dims);
 }

@@ -109,6 +109,7 @@ TEST(VerifyByHand, SynchronisationAndCopies) {
   const std::pair<const char*, const char*> cases[] = {
       {"wait %7, %3, %5", "wait: slot and phase are i32"},
       {"wait %7, %4, %3", "wait: slot 5 is outside the 2 that there are"},
+      {"wait %7, %3, %4", "wait: phase 5 is outside the 2 that there are"},
       {"arrive %7, %3 [per = \"lane\"]", "arrive: per is instance or warp"},
       {"arrive %7, %3 [per = \"warp\", pending = -1]", "arrive: pending is at least 0"},
       {"arrive %6, %3 [per = \"warp\"]", "arrive: works on a barrier, not on buffer<2, 64x32xbf16>"},
