@@ -33,9 +33,8 @@ Kernel with_two_tiles(const std::function<void(Kernel&, Tile&, Tile&)>& body) {
 
 TEST(Moves, SwapsInARegionAreAssignments) {
   EXPECT_EQ(assignments(with_two_tiles([](Kernel& k, Tile& a, Tile& b) { k.range(3).each([&] { swap(a, b); }); })), 2u);
-  EXPECT_EQ(assignments(with_two_tiles([](Kernel& k, Tile& a, Tile& b) {
-              k.when(k.program_id() == 0, [&] { std::ranges::swap(a, b); });
-            })),
+  EXPECT_EQ(assignments(with_two_tiles(
+                [](Kernel& k, Tile& a, Tile& b) { k.when(k.program_id() == 0, [&] { std::ranges::swap(a, b); }); })),
             2u);
 }
 
@@ -68,13 +67,15 @@ TEST(Moves, WhatIsMovedInItsOwnRegionIsAnotherName) {
             0u);
 }
 
-static_assert(elem_of<long long> == Elem::i64 && elem_of<unsigned long long> == Elem::u64 && elem_of<long> == Elem::i64);
+static_assert(elem_of<long long> == Elem::i64 && elem_of<unsigned long long> == Elem::u64 &&
+              elem_of<long> == Elem::i64);
 static_assert(!Element<char> && !Element<void*> && !Element<std::string> && Element<bool> && Element<bf16>);
 
 TEST(Elements, OthersThanThoseThatThereAreAreRefused) {
   for (const Elem elem : {Elem::none, static_cast<Elem>(99)}) {
     expect_builder_fault(
-        "const: the element type of its result is none of those that there are; elem_of<T> has one for bool, integers of "
+        "const: the element type of its result is none of those that there are; elem_of<T> has one for bool, integers "
+        "of "
         "8 to 64 bits, float, double and the types of core/numeric.h",
         [&](BuilderFixture&, Task& t) -> uint32_t { return (void)t.full({4}, elem, 1), __LINE__; });
     EXPECT_STREQ(to_string(elem), "none");

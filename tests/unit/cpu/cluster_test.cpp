@@ -175,9 +175,9 @@ TEST(Cluster, AMissingInstanceIsADeadlock) {
 }
 
 TEST(Cluster, ARankOutsideEndsTheLaunch) {
-  for (const char* op :
-       {"arrive.remote %bar, %zero, %size [per = \"instance\"]\n",
-        "%t = splat %one : tile<16xi32>\nbuffer.store.remote %shared, %one, %t, %size, %bar, %zero\n"}) {
+  for (const char* op : {"%r = add %size, %zero : i32\narrive.remote %bar, %zero, %r [per = \"instance\"]\n",
+                         "%r = add %size, %zero : i32\n%t = splat %one : tile<16xi32>\n"
+                         "buffer.store.remote %shared, %one, %t, %r, %bar, %zero\n"}) {
     Kernel kernel(clustered(2, task("main", op)));
     ASSERT_COMPILED(kernel);
     Tensor<int32_t> x({2});
