@@ -64,6 +64,8 @@ AttentionConfig attention_config(std::string_view target, const AttentionOptions
     // Many rows share the copies of keys and values; the scores of few keys stay in the first-level cache, the keys
     // of one head in the second.
     c.bq = 128, c.bkv = 64, c.replicas = 1, c.heads_together = 1;
+    // A block that a mask's edge crosses is computed whole: squares waste least of it.
+    if (options.causal || options.right >= 0) c.bq = c.bkv = 96;
     return c;
   }
   // Queries, results on their way out, and the slots of keys and values share 227 KB.
