@@ -42,7 +42,7 @@ class Verifier {
     error.stage = Stage::verify;
     error.code = ErrorCode::invalid_kernel;
     error.message = std::string(info(op.code).text) + ": " + std::move(what);
-    error.location = module_.location(op);
+    if (op.location < module_.locations.size()) error.location = module_.location(op);  // one moved from has none
     faults_.push_back(std::move(error));
   }
 

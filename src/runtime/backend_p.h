@@ -93,6 +93,9 @@ class DeviceBackend {
   DeviceFacts facts_;
 };
 
+/// The error of a call of a Device that was moved from.
+Error no_device(Stage stage);
+
 /// The devices of one back end. Thread safe.
 class BackendLibrary {
  public:

@@ -192,6 +192,7 @@ Result<Executable> Engine::compile(const Kernel& kernel, const Device& device, c
   return guarded(Stage::compile, [&]() -> Result<Executable> {
     runtime::StopWatch watch;
     if (!registry_) return nothing_in_it();
+    if (!device.backend_) return runtime::no_device(Stage::compile);
     auto module = kernel.module();  // verified
     if (!module) return module.error();
     auto state =
@@ -205,6 +206,7 @@ Result<Executable> Engine::compile(const Module& module, const Device& device, c
   return guarded(Stage::compile, [&]() -> Result<Executable> {
     runtime::StopWatch watch;
     if (!registry_) return nothing_in_it();
+    if (!device.backend_) return runtime::no_device(Stage::compile);
     TLXJIT_TRY(first_of(verify(module)));
     auto state = find_or_build(module, device, device.backend_, options, watch.lap(), *kernels_, registry_->compiles());
     if (!state) return state.error();

@@ -9,21 +9,40 @@ TLXJIT_NAMESPACE_BEGIN
 
 Executable::Executable(std::shared_ptr<runtime::ExecutableState> state) : state_(std::move(state)) {}
 
-const std::string& Executable::name() const { return state_->module.name; }
-const Device& Executable::device() const { return state_->device; }
-const std::string& Executable::target() const { return state_->module.target; }
-const std::vector<Parameter>& Executable::parameters() const { return state_->plan.parameters(); }
-std::string Executable::signature() const { return state_->plan.signature(); }
-const Resources& Executable::resources() const { return state_->resources; }
-const StageTimes& Executable::times() const { return state_->times; }
-const CompileReport& Executable::report() const { return state_->compiled.report; }
-const std::string& Executable::source() const { return state_->compiled.source; }
-std::span<const char> Executable::binary() const { return state_->compiled.binary; }
-std::string Executable::lowered_text(bool with_locations) const { return print(state_->module, with_locations); }
+namespace {
+
+/// The state of an executable; of one that was moved from, one of which nothing can be told.
+const runtime::ExecutableState& told_of(const std::shared_ptr<runtime::ExecutableState>& state) {
+  static const auto* none = [] {
+    auto* empty = new runtime::ExecutableState(Device());
+    empty->module.name.clear();
+    return empty;
+  }();
+  return state ? *state : *none;
+}
+
+}  // namespace
+
+const std::string& Executable::name() const { return told_of(state_).module.name; }
+const Device& Executable::device() const { return told_of(state_).device; }
+const std::string& Executable::target() const { return told_of(state_).module.target; }
+const std::vector<Parameter>& Executable::parameters() const { return told_of(state_).plan.parameters(); }
+std::string Executable::signature() const { return told_of(state_).plan.signature(); }
+const Resources& Executable::resources() const { return told_of(state_).resources; }
+const StageTimes& Executable::times() const { return told_of(state_).times; }
+const CompileReport& Executable::report() const { return told_of(state_).compiled.report; }
+const std::string& Executable::source() const { return told_of(state_).compiled.source; }
+std::span<const char> Executable::binary() const { return told_of(state_).compiled.binary; }
+std::string Executable::lowered_text(bool with_locations) const {
+  return state_ ? print(state_->module, with_locations) : std::string();
+}
 
 Result<void> Executable::launch(const Stream& stream, std::span<const Argument> arguments,
                                 std::source_location at) const {
   auto result = runtime::guarded(Stage::launch, [&]() -> Result<void> {
+    if (!state_)
+      return runtime::error_of(ErrorKind::user, Stage::launch, ErrorCode::bad_argument,
+                               "an executable that was moved from is launched here");
     runtime::CallFrame frame;
     TLXJIT_TRY(state_->plan.bind(arguments, state_->resources.programs_at_once, frame));
     if (!state_->compiled.kernel)

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tlxjit/core/result.h"
@@ -20,10 +21,22 @@ class DeviceBackend;
 
 /// A queue of launches on a device. The default one is the device's default stream. A stream of the caller,
 /// say a cudaStream_t of PyTorch, is used as it is: `Stream(handle)`. On the CPU a launch is over when it returns.
+/// One that was moved from is the default one.
 class TLXJIT_API Stream {
  public:
   Stream() = default;
   explicit Stream(void* handle) : handle_(handle) {}
+  Stream(const Stream&) = default;
+  Stream& operator=(const Stream&) = default;
+  Stream(Stream&& other) noexcept
+      : handle_(std::exchange(other.handle_, nullptr)), owner_(std::exchange(other.owner_, nullptr)) {}
+  Stream& operator=(Stream&& other) noexcept {
+    Stream moved(std::move(other));
+    std::swap(handle_, moved.handle_);
+    std::swap(owner_, moved.owner_);
+    return *this;
+  }
+  ~Stream() = default;
   void* handle() const { return handle_; }
 
  private:
@@ -33,13 +46,32 @@ class TLXJIT_API Stream {
 };
 
 /// Memory of a device, freed with the last copy of the handle. Copies to and from it wait for all work of the
-/// device: meant for tests, samples and set-up.
+/// device: meant for tests, samples and set-up. One that was made without a device, or moved from, has 0 bytes.
 class TLXJIT_API Buffer {
  public:
+  Buffer() = default;
+  Buffer(const Buffer&) = default;
+  Buffer& operator=(const Buffer&) = default;
+  Buffer(Buffer&& other) noexcept
+      : device_(std::move(other.device_)),
+        memory_(std::move(other.memory_)),
+        data_(std::exchange(other.data_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    Buffer moved(std::move(other));
+    std::swap(device_, moved.device_);
+    std::swap(memory_, moved.memory_);
+    std::swap(data_, moved.data_);
+    std::swap(bytes_, moved.bytes_);
+    return *this;
+  }
+  ~Buffer() = default;
+
   void* data() const { return data_; }
   size_t size() const { return bytes_; }
 
-  /// Copies host memory to `offset` bytes from the start; what does not fit is an error.
+  /// Copies host memory to `offset` bytes from the start; what does not fit is an error, as is a null pointer with
+  /// bytes to copy.
   Result<void> upload(const void* from, size_t bytes, size_t offset = 0) const;
   Result<void> download(void* to, size_t bytes, size_t offset = 0) const;
   /// Sets every byte.
@@ -73,10 +105,13 @@ class TLXJIT_API Buffer {
   size_t bytes_ = 0;
 };
 
-/// Something that runs kernels, or compiles for it. A handle; it stays valid when the engine ends.
+/// Something that runs kernels, or compiles for it. A handle; it stays valid when the engine ends. One that was moved
+/// from is none: it has no name, and its calls give errors.
 class TLXJIT_API Device {
  public:
   static constexpr const char* cpu = "cpu";  ///< name of the device that is always meant to be there
+
+  Device() = default;  ///< none, as one that was moved from
 
   const std::string& name() const;         ///< `cpu`, `cuda:0`; `sm_90a` for one that only compiles
   const std::string& target() const;       ///< `cpu`, `sm_90a`: what kernels are lowered to

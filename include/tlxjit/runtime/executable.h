@@ -60,7 +60,8 @@ struct Resources {
   int ops = 0;                  ///< of the lowered module
 };
 
-/// A compiled kernel. A handle: copies share the code; it is thread safe and stays valid when the engine ends.
+/// A compiled kernel. A handle: copies share the code; it is thread safe and stays valid when the engine ends. One that
+/// was moved from has nothing to tell of, and its launch is an error.
 class TLXJIT_API Executable {
  public:
   const std::string& name() const;

@@ -159,6 +159,24 @@ TEST_F(EngineTest, Buffers) {
   EXPECT_THAT(bytes, ::testing::Each(0x5a));
   const uint16_t word = 1;
   EXPECT_EQ(message(buffer.upload(&word, 2, 7)), "a copy of 2 bytes at 7 does not fit a buffer of 8 bytes");
+  for (const auto& [size, offset] : {std::pair<size_t, size_t>{9, 0}, {SIZE_MAX, 0}, {0, 9}, {8, SIZE_MAX - 7}}) {
+    const std::string what = "a copy of " + std::to_string(size) + " bytes at " + std::to_string(offset) +
+                             " does not fit a buffer of 8 bytes";
+    EXPECT_EQ(message(buffer.upload(&word, size, offset)), what);
+    EXPECT_EQ(message(buffer.download(bytes.data(), size, offset)), what);
+  }
+  const auto none = buffer.upload(nullptr, 8);
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().kind, ErrorKind::user);
+  EXPECT_EQ(none.error().code, ErrorCode::bad_argument);
+  EXPECT_EQ(none.error().message, "a copy of 8 bytes from or to a null pointer of the host");
+  EXPECT_EQ(message(buffer.download(nullptr, 1, 7)), "a copy of 1 bytes from or to a null pointer of the host");
+  TLXJIT_MUST(buffer.upload(nullptr, 0, 8));
+  TLXJIT_MUST(buffer.download(nullptr, 0));
+  TLXJIT_MUST(buffer.download(bytes));
+  EXPECT_THAT(bytes, ::testing::Each(0x5a)) << "what is refused changes nothing";
+  EXPECT_EQ(message(Buffer().upload(&word, 2)), "a copy of 2 bytes at 0 does not fit a buffer of 0 bytes");
+  TLXJIT_MUST(Buffer().fill(1));
   EXPECT_TRUE(device.allocate(0).ok());
   EXPECT_TRUE(device.stream().ok());
   for (size_t bytes : {size_t{1} << 60, SIZE_MAX - 100, SIZE_MAX}) {
