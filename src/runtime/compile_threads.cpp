@@ -20,12 +20,19 @@ struct CompileThreads::Places {
   int taken = 0;
   int abandoned = 0;  // of those
 
-  bool take(bool limited) {
+  Result<void> take(const Deadline& deadline, const std::string& name) {
     std::unique_lock lock(mutex);
-    if (limited) changed.wait(lock, [&] { return taken < most_abandoned || abandoned == most_abandoned; });
-    if (abandoned == most_abandoned) return false;
-    taken += limited;
-    return true;
+    if (deadline.limited() &&
+        !deadline.wait(changed, lock, [&] { return taken < most_abandoned || abandoned == most_abandoned; }))
+      return error_of(ErrorKind::environment, Stage::compile, ErrorCode::timed_out,
+                      "the compile of `" + name + "` had not its turn within its limit of " + deadline.text() + ": " +
+                          std::to_string(most_abandoned) + " others with a limit run");
+    if (abandoned == most_abandoned)
+      return error_of(ErrorKind::environment, Stage::compile, ErrorCode::out_of_resources,
+                      "`" + name + "` is not compiled: " + std::to_string(most_abandoned) +
+                          " compiles that were left behind at their time limit still run");
+    taken += deadline.limited();
+    return {};
   }
   void give(bool was_abandoned) {
     {
@@ -65,15 +72,12 @@ int CompileThreads::abandoned() const {
   return places.abandoned;
 }
 
-Result<void> CompileThreads::run(std::chrono::milliseconds limit, const std::string& name, std::function<void()> fn) {
-  const bool limited = limit.count() > 0;
+Result<void> CompileThreads::run(const Deadline& deadline, const std::string& name, std::function<void()> fn) {
+  const bool limited = deadline.limited();
   auto work = std::make_shared<Work>();
   work->fn = std::move(fn);
   const std::shared_ptr<Places> places = process_.get().places;
-  if (!places->take(limited))
-    return error_of(ErrorKind::environment, Stage::compile, ErrorCode::out_of_resources,
-                    "`" + name + "` is not compiled: " + std::to_string(most_abandoned) +
-                        " compiles that were left behind at their time limit still run");
+  TLXJIT_TRY(places->take(deadline, name));
   std::thread thread;
   try {
     const BlockSignals blocked;
@@ -97,17 +101,14 @@ Result<void> CompileThreads::run(std::chrono::milliseconds limit, const std::str
     throw;
   }
   std::unique_lock lock(work->mutex);
-  const auto done = [&] { return work->done; };
-  if (!limited) {
-    work->changed.wait(lock, done);
-  } else if (!work->changed.wait_for(lock, limit, done)) {
+  if (!deadline.wait(work->changed, lock, [&] { return work->done; })) {
     work->abandoned = true;
     places->abandon();
     lock.unlock();
     thread.detach();
-    return error_of(ErrorKind::environment, Stage::compile, ErrorCode::timed_out,
-                    "the compile of `" + name + "` took longer than its limit of " + std::to_string(limit.count()) +
-                        " ms; it is left behind");
+    return error_of(
+        ErrorKind::environment, Stage::compile, ErrorCode::timed_out,
+        "the compile of `" + name + "` took longer than its limit of " + deadline.text() + "; it is left behind");
   }
   lock.unlock();
   thread.join();

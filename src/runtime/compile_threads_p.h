@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 
+#include "src/runtime/deadline_p.h"
 #include "src/runtime/per_process_p.h"
 #include "tlxjit/core/result.h"
 
@@ -17,11 +17,12 @@ class CompileThreads {
  public:
   static constexpr int most_abandoned = 4;
 
-  /// Runs the work on a thread that gets no signals but those it causes itself, and waits for it. After `limit` (0:
-  /// none) it is abandoned: an Error that says so of `name`; the work and what it holds stay until it ends. While
-  /// most_abandoned of them run, no other work is begun: an Error too. So that there are never more, at most so many
-  /// with a limit run at a time; others wait for their turn, before their limit begins. The work throws nothing.
-  Result<void> run(std::chrono::milliseconds limit, const std::string& name, std::function<void()> work);
+  /// Runs the work on a thread that gets no signals but those it causes itself, and waits for it. At the deadline it is
+  /// abandoned: an Error that says so of `name`; the work and what it holds stay until it ends. While most_abandoned of
+  /// them run, no other work is begun: an Error too. So that there are never more, at most so many with a limit run at
+  /// a time; others wait for their turn, and are not begun if it has not come at their deadline. The work throws
+  /// nothing.
+  Result<void> run(const Deadline& deadline, const std::string& name, std::function<void()> work);
   /// Work that was left behind and has not ended.
   int abandoned() const;
 

@@ -101,7 +101,7 @@ Result<Module> lowered(const Module& module, const std::string& target, StageTim
 Result<runtime::CompiledKernel> compile_on(runtime::CompileThreads& threads,
                                            const std::shared_ptr<runtime::DeviceBackend>& backend,
                                            const std::shared_ptr<runtime::ExecutableState>& state,
-                                           const CompileOptions& options) {
+                                           const CompileOptions& options, const runtime::Deadline& deadline) {
   struct Job {
     std::shared_ptr<runtime::DeviceBackend> backend;
     std::shared_ptr<runtime::ExecutableState> state;
@@ -109,7 +109,7 @@ Result<runtime::CompiledKernel> compile_on(runtime::CompileThreads& threads,
     std::optional<Result<runtime::CompiledKernel>> result;
   };
   auto job = std::make_shared<Job>(Job{backend, state, options.lineinfo, {}});
-  TLXJIT_TRY(threads.run(options.time_limit, state->module.name, [job] {
+  TLXJIT_TRY(threads.run(deadline, state->module.name, [job] {
     job->result = guarded(Stage::compile,
                           [&] { return job->backend->compile({job->state->module, job->state->abi, job->lineinfo}); });
   }));
@@ -119,7 +119,7 @@ Result<runtime::CompiledKernel> compile_on(runtime::CompileThreads& threads,
 Result<std::shared_ptr<runtime::ExecutableState>> build(const Module& module, const Device& device,
                                                         const std::shared_ptr<runtime::DeviceBackend>& backend,
                                                         runtime::CompileThreads& threads, const CompileOptions& options,
-                                                        double verify_ms) {
+                                                        const runtime::Deadline& deadline, double verify_ms) {
   const std::string& target = options.as.empty() ? device.target() : options.as;
   if (!backend->runs(target))
     return error_of(ErrorKind::user, Stage::lower, ErrorCode::unsupported,
@@ -142,7 +142,7 @@ Result<std::shared_ptr<runtime::ExecutableState>> build(const Module& module, co
   state->plan = std::move(*plan);
   const double plan_ms = watch.lap();
 
-  auto compiled = compile_on(threads, backend, state, options);
+  auto compiled = compile_on(threads, backend, state, options, deadline);
   if (!compiled) return compiled.error();
   state->compiled = std::move(*compiled);
   state->times.emit = plan_ms + state->compiled.emit_ms;
@@ -174,14 +174,19 @@ Result<std::shared_ptr<runtime::ExecutableState>> find_or_build(const Module& mo
                                                                 const CompileOptions& options, double verify_ms,
                                                                 runtime::MemoryCache& kernels,
                                                                 runtime::CompileThreads& threads) {
-  const auto make = [&] { return build(module, device, backend, threads, options, verify_ms); };
+  if (options.time_limit.count() < 0)
+    return error_of(
+        ErrorKind::user, Stage::compile, ErrorCode::bad_argument,
+        "a time limit is 0, which is none, or more, not " + std::to_string(options.time_limit.count()) + " ms");
+  const runtime::Deadline deadline(options.time_limit);
+  const auto make = [&] { return build(module, device, backend, threads, options, deadline, verify_ms); };
   if (!options.reuse) {
     auto made = kernels.make_uncached(make);
     if (!made) return with_key(std::move(made).error(), key_of(module, device, options));
     return made;
   }
   const std::string key = key_of(module, device, options);
-  auto found = kernels.get(key, make);
+  auto found = kernels.get(key, deadline, make);
   if (!found) return with_key(std::move(found).error(), key);
   return found;
 }

@@ -32,14 +32,18 @@ MemoryCache::State MemoryCache::make_uncached(const std::function<State()>& make
   return make();
 }
 
-MemoryCache::State MemoryCache::get(const std::string& key, const std::function<State()>& make) {
+MemoryCache::State MemoryCache::get(const std::string& key, const Deadline& deadline,
+                                    const std::function<State()>& make) {
   if (capacity_ == 0) return make_uncached(make);
   Kept& kept = kept_.get();
   std::unique_lock lock(kept.mutex);
   for (auto found = kept.index.find(key); found != kept.index.end(); found = kept.index.find(key)) {
     kept.recent.splice(kept.recent.begin(), kept.recent, found->second);
     const std::shared_ptr<Entry> entry = kept.recent.front();
-    kept.made.wait(lock, [&] { return entry->result.has_value(); });
+    if (!deadline.wait(kept.made, lock, [&] { return entry->result.has_value(); }))
+      return error_of(
+          ErrorKind::environment, Stage::compile, ErrorCode::timed_out,
+          "another thread compiles an equal kernel, and has not ended within this call's limit of " + deadline.text());
     const State& result = *entry->result;
     if (result) ++kept.counters.memory_hits;
     // A time limit is that of one call: this one may have another.

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "src/runtime/deadline_p.h"
 #include "src/runtime/per_process_p.h"
 #include "tlxjit/core/result.h"
 #include "tlxjit/runtime/engine.h"
@@ -32,8 +33,9 @@ class MemoryCache {
 
   /// The kernel of this key: one that is kept, the one that another thread makes just now, or what `make` gives.
   /// Errors are not kept; those who waited for a thread that failed get its error, so that a fault of the environment
-  /// is met once. Only who waited for one that timed out tries by itself.
-  State get(const std::string& key, const std::function<State()>& make);
+  /// is met once. Only who waited for one that timed out tries by itself. At the deadline a wait for another thread
+  /// ends with an error; `make` is left to look at it by itself.
+  State get(const std::string& key, const Deadline& deadline, const std::function<State()>& make);
   /// What `make` gives, counted and not kept.
   State make_uncached(const std::function<State()>& make);
 

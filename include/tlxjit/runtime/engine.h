@@ -62,9 +62,10 @@ struct CompileOptions {
   /// Take what the engine has compiled of an equal kernel before, and keep this one for later. false: compile anew,
   /// with a workspace that no other executable has.
   bool reuse = true;
-  /// Longest time that the target's compiler may take; 0: any. A compile that takes longer is an error, and goes on by
-  /// itself until it ends; while four such compiles of an engine run, all its compiles are refused. Four with a limit
-  /// run at a time, others wait for their turn.
+  /// Longest time that the call may take once the kernel is verified, also where it waits for another thread that
+  /// compiles an equal one; 0: any. A compile that takes longer is an error, and goes on by itself until it ends; while
+  /// four such compiles of an engine run, all its compiles are refused. Four with a limit run at a time, others wait
+  /// for their turn. Lowering and emission, a few milliseconds, are not broken off.
   std::chrono::milliseconds time_limit{0};
 };
 

@@ -33,7 +33,7 @@ TEST(CompileThreads, RunsWorkOnAThreadWithoutTheHostsSignals) {
   CompileThreads threads;
   std::thread::id id;
   sigset_t blocked;
-  ASSERT_TRUE(threads.run(milliseconds(0), "k", [&] {
+  ASSERT_TRUE(threads.run(Deadline(milliseconds(0)), "k", [&] {
     id = std::this_thread::get_id();
     pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
   }));
@@ -48,13 +48,13 @@ TEST(CompileThreads, RunsWorkOnAThreadWithoutTheHostsSignals) {
 TEST(CompileThreads, WorkPastItsLimitIsLeftBehind) {
   CompileThreads threads;
   Long work;
-  const auto result = threads.run(milliseconds(20), "k", work.work());
+  const auto result = threads.run(Deadline(milliseconds(20)), "k", work.work());
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::timed_out);
   EXPECT_EQ(result.error().kind, ErrorKind::environment);
   EXPECT_EQ(result.error().message, "the compile of `k` took longer than its limit of 20 ms; it is left behind");
   EXPECT_EQ(threads.abandoned(), 1);
-  EXPECT_TRUE(threads.run(milliseconds(10000), "other", [] {})) << "others go on";
+  EXPECT_TRUE(threads.run(Deadline(milliseconds(10000)), "other", [] {})) << "others go on";
   work.end.set_value();
   wait_for_none(threads);
 }
@@ -62,9 +62,9 @@ TEST(CompileThreads, WorkPastItsLimitIsLeftBehind) {
 TEST(CompileThreads, PastSomeLeftBehindNoneIsBegun) {
   CompileThreads threads;
   std::vector<Long> work(CompileThreads::most_abandoned);
-  for (Long& w : work) EXPECT_FALSE(threads.run(milliseconds(1), "k", w.work()).ok());
+  for (Long& w : work) EXPECT_FALSE(threads.run(Deadline(milliseconds(1)), "k", w.work()).ok());
   std::atomic<bool> ran = false;
-  const auto refused = threads.run(milliseconds(0), "next", [&] { ran = true; });
+  const auto refused = threads.run(Deadline(milliseconds(0)), "next", [&] { ran = true; });
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::out_of_resources);
   EXPECT_EQ(refused.error().message,
@@ -72,7 +72,7 @@ TEST(CompileThreads, PastSomeLeftBehindNoneIsBegun) {
   EXPECT_FALSE(ran);
   for (Long& w : work) w.end.set_value();
   wait_for_none(threads);
-  EXPECT_TRUE(threads.run(milliseconds(0), "next", [&] { ran = true; }));
+  EXPECT_TRUE(threads.run(Deadline(milliseconds(0)), "next", [&] { ran = true; }));
   EXPECT_TRUE(ran);
 }
 
@@ -80,15 +80,16 @@ TEST(CompileThreads, CallsAtOnceLeaveNoMoreBehind) {
   CompileThreads threads;
   constexpr size_t callers = 12;
   Long work;
-  std::atomic<int> timed_out = 0, refused = 0;
+  std::atomic<int> timed_out = 0, refused = 0;  // refused: past some left behind, or without a turn
   std::vector<int> abandoned(callers);
   std::vector<std::thread> all;
   for (size_t i = 0; i < callers; ++i)
     all.emplace_back([&, i] {
-      const auto result = threads.run(milliseconds(30), "k", work.work());
-      const ErrorCode code = result ? ErrorCode::internal_error : result.error().code;
-      timed_out += code == ErrorCode::timed_out;
-      refused += code == ErrorCode::out_of_resources;
+      const auto result = threads.run(Deadline(milliseconds(30)), "k", work.work());
+      ASSERT_FALSE(result.ok());
+      const bool left = result.error().message.ends_with("it is left behind");
+      (left ? timed_out : refused) += 1;
+      EXPECT_TRUE(result.error().code == ErrorCode::timed_out || !left);
       abandoned[i] = threads.abandoned();
     });
   for (std::thread& t : all) t.join();
@@ -98,7 +99,7 @@ TEST(CompileThreads, CallsAtOnceLeaveNoMoreBehind) {
   EXPECT_EQ(refused, static_cast<int>(callers) - CompileThreads::most_abandoned);
   work.end.set_value();
   wait_for_none(threads);
-  EXPECT_TRUE(threads.run(milliseconds(10000), "next", [] {}));
+  EXPECT_TRUE(threads.run(Deadline(milliseconds(10000)), "next", [] {}));
 }
 
 TEST(CompileThreads, ThoseThatEndInTimeAllHaveTheirTurn) {
@@ -107,7 +108,7 @@ TEST(CompileThreads, ThoseThatEndInTimeAllHaveTheirTurn) {
   std::vector<std::thread> all;
   for (int i = 0; i < 12; ++i)
     all.emplace_back([&] {
-      EXPECT_TRUE(threads.run(milliseconds(60000), "k", [&] {
+      EXPECT_TRUE(threads.run(Deadline(milliseconds(60000)), "k", [&] {
         std::this_thread::sleep_for(milliseconds(5));
         ++done;
       }));
@@ -116,13 +117,59 @@ TEST(CompileThreads, ThoseThatEndInTimeAllHaveTheirTurn) {
   EXPECT_EQ(done, 12);
 }
 
+TEST(CompileThreads, WaitingForATurnCounts) {
+  CompileThreads threads;
+  Long work;
+  std::vector<std::thread> all;
+  std::atomic<int> begun = 0;
+  for (int i = 0; i < CompileThreads::most_abandoned; ++i)
+    all.emplace_back([&] {
+      EXPECT_TRUE(threads.run(Deadline(milliseconds(600000)), "k", [&] {
+        ++begun;
+        begun.notify_all();
+        work.ended.wait();
+      }));
+    });
+  for (int now = begun; now < CompileThreads::most_abandoned; now = begun) begun.wait(now);
+  std::atomic<bool> ran = false;
+  const auto late = threads.run(Deadline(milliseconds(20)), "late", [&] { ran = true; });
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.error().code, ErrorCode::timed_out);
+  EXPECT_EQ(late.error().kind, ErrorKind::environment);
+  EXPECT_EQ(late.error().message,
+            "the compile of `late` had not its turn within its limit of 20 ms: 4 others with a limit run");
+  EXPECT_FALSE(ran);
+  EXPECT_EQ(threads.abandoned(), 0);
+  EXPECT_TRUE(threads.run(Deadline(), "without a limit", [&] { ran = true; }));
+  EXPECT_TRUE(ran);
+  work.end.set_value();
+  for (std::thread& t : all) t.join();
+}
+
+TEST(CompileThreads, LimitsThatTheClockCannotCountAreNone) {
+  CompileThreads threads;
+  const milliseconds years_292(int64_t{1} << 43);
+  for (const milliseconds limit : {milliseconds(0), milliseconds::max(), milliseconds(INT64_MAX / 1000000),
+                                   milliseconds(INT64_MAX / 1000000 + 1), years_292, milliseconds(int64_t{1} << 62)}) {
+    std::atomic<bool> ran = false;
+    EXPECT_TRUE(threads.run(Deadline(limit), "k", [&] {
+      std::this_thread::sleep_for(milliseconds(2));
+      ran = true;
+    })) << limit.count();
+    EXPECT_TRUE(ran);
+  }
+  EXPECT_TRUE(Deadline(milliseconds(1)).limited());
+  EXPECT_FALSE(Deadline(milliseconds::max()).limited());
+  EXPECT_EQ(threads.abandoned(), 0);
+}
+
 TEST(CompileThreads, WhatWasLeftBehindOutlivesTheThreads) {
   Long work;
   auto held = std::make_shared<int>(7);
   std::weak_ptr<int> watch = held;
   {
     CompileThreads threads;
-    EXPECT_FALSE(threads.run(milliseconds(1), "k", [held, ended = work.ended] { ended.wait(); }).ok());
+    EXPECT_FALSE(threads.run(Deadline(milliseconds(1)), "k", [held, ended = work.ended] { ended.wait(); }).ok());
     held.reset();
   }
   EXPECT_FALSE(watch.expired());

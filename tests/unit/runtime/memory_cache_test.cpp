@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <barrier>
+#include <future>
 #include <thread>
 
 #include "src/runtime/executable_p.h"
@@ -36,7 +37,7 @@ std::vector<float> run(const Executable& exe) {
 struct Kept : EngineTest {
   MemoryCache::State state() const { return std::make_shared<runtime::ExecutableState>(device); }
   MemoryCache::State find(MemoryCache& cache, const std::string& key) const {
-    return cache.get(key, [&] { return state(); });
+    return cache.get(key, {}, [&] { return state(); });
   }
   uint64_t compiles() const { return engine.counters().compiles; }
 };
@@ -89,7 +90,7 @@ std::pair<MemoryCache::State, MemoryCache::State> two_that_ask(MemoryCache& cach
   MemoryCache::State first = failure(code, ""), second = first;
   std::atomic<bool> making = false;
   std::thread maker([&] {
-    first = cache.get("a", [&] {
+    first = cache.get("a", {}, [&] {
       const int mine = hashes;
       making = true;
       making.notify_all();
@@ -98,7 +99,7 @@ std::pair<MemoryCache::State, MemoryCache::State> two_that_ask(MemoryCache& cach
     });
   });
   making.wait(false);
-  second = cache.get("a", [&] { return failure(code, "of the second"); });
+  second = cache.get("a", {}, [&] { return failure(code, "of the second"); });
   maker.join();
   return {first, second};
 }
@@ -119,6 +120,48 @@ TEST_F(Kept, WhoWaitedForOneThatTimedOutTriesByItself) {
   ASSERT_FALSE(first || second);
   EXPECT_EQ(second.error().message, "of the second");
   EXPECT_EQ(cache.counters().compiles, 2u);
+}
+
+TEST_F(Kept, WaitingForAnotherThreadCounts) {
+  MemoryCache cache(8);
+  std::promise<void> end;
+  std::atomic<bool> making = false;
+  std::thread maker([&] {
+    EXPECT_TRUE(cache.get("a", {}, [&] {
+      making = true;
+      making.notify_all();
+      end.get_future().wait();
+      return state();
+    }));
+  });
+  making.wait(false);
+  const auto late = cache.get("a", runtime::Deadline(std::chrono::milliseconds(20)), [&] { return state(); });
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::timed_out);
+  EXPECT_EQ(late.error().kind, ErrorKind::environment);
+  EXPECT_EQ(late.error().message,
+            "another thread compiles an equal kernel, and has not ended within this call's limit of 20 ms");
+  EXPECT_EQ(cache.counters().compiles, 1u);
+  EXPECT_EQ(cache.counters().memory_hits, 0u);
+  end.set_value();
+  maker.join();
+  EXPECT_TRUE(find(cache, "a").ok()) << "the other's compile is kept";
+  EXPECT_EQ(cache.counters().compiles, 1u);
+}
+
+TEST_F(Kept, LimitsAreCheckedAndHugeOnesAreNone) {
+  CompileOptions o;
+  for (const bool reuse : {true, false}) {
+    o.reuse = reuse;
+    o.time_limit = std::chrono::milliseconds::max();
+    EXPECT_TRUE(engine.compile(filled(1.f), device, o).ok());
+    o.time_limit = std::chrono::milliseconds(-1);
+    const auto refused = engine.compile(filled(2.f), device, o);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::user);
+    EXPECT_EQ(refused.error().code, ErrorCode::bad_argument);
+    EXPECT_EQ(refused.error().message, "a time limit is 0, which is none, or more, not -1 ms");
+  }
 }
 
 TEST_F(Kept, AForkWhileTheLockIsHeldDoesNotHangTheChild) {
@@ -143,7 +186,7 @@ TEST_F(Kept, AForkWhileTheLockIsHeldDoesNotHangTheChild) {
 
 TEST_F(Kept, WhatTheMakerThrowsIsAnErrorAndNobodyWaitsForEver) {
   MemoryCache cache(8);
-  const auto thrown = cache.get("a", []() -> MemoryCache::State { throw std::bad_alloc(); });
+  const auto thrown = cache.get("a", {}, []() -> MemoryCache::State { throw std::bad_alloc(); });
   ASSERT_FALSE(thrown);
   EXPECT_EQ(thrown.error().code, ErrorCode::out_of_resources);
   EXPECT_TRUE(find(cache, "a").ok());
