@@ -245,7 +245,8 @@ bool initialise(std::string& message) {
           llvm::InitializeNativeTargetAsmParser();
           // Counted by every PassBuilder. Made before threads share it, and kept beyond the destructors of a process
           // that ends while a compile is left behind.
-          (void)new auto(llvm::vfs::getRealFileSystem());
+          static auto* const files = new auto(llvm::vfs::getRealFileSystem());
+          (void)files;
         },
         nullptr, *why);
   });

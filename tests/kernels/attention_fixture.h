@@ -172,6 +172,7 @@ class AttentionCall {
   }
 
   Result<void> launch(const Executable& exe, const Device& device) {
+    read_ = {0, -1};
     std::vector<Argument> arguments;
     q_->upload(device);
     if (!fused_) k_->upload(device), v_->upload(device);
@@ -196,11 +197,11 @@ class AttentionCall {
   /// Compares one row with float64. Terms of the tolerance: sums over the head and over the keys, scaled by how large
   /// the scores are, since an error of a score is a relative error of its weight.
   void compare(const reference::Mask& seen, size_t b, int64_t i, int64_t h) {
-    const int64_t g = h / o.group;
-    const auto exact = reference::attention_row(
-        seen, i, o.head, value_size(), double(scale), o.soft_cap ? double(batch_.cap) : 0.0,
-        [&](int64_t d) { return float(q(b, i, h, d)); }, [&](int64_t j, int64_t d) { return float(k(b, j, g, d)); },
-        [&](int64_t j, int64_t d) { return float(v(b, j, g, d)); });
+    std::vector<double> query;
+    for (int64_t d = 0; d < o.head; ++d) query.push_back(double(float(q(b, i, h, d))));
+    read_keys(b, h / o.group, seen.keys);
+    const auto exact = reference::attention_row(seen, i, double(scale), o.soft_cap ? double(batch_.cap) : 0.0, query,
+                                                key_rows_, value_rows_);
     const double unit = o.elem == Elem::f32   ? reference::roundoff_f32
                         : o.elem == Elem::f16 ? reference::roundoff_f16
                                               : reference::roundoff_bf16;
@@ -255,6 +256,16 @@ class AttentionCall {
     return first;
   }
   int64_t row(const std::vector<int64_t>& first, size_t b) const { return o.jagged ? first[b] : 0; }
+  /// What the reference reads of one head, which many rows are compared with.
+  void read_keys(size_t b, int64_t head, int64_t keys) {
+    if (std::pair(b, head) == read_) return;
+    read_ = {b, head};
+    key_rows_ = {o.head, {}}, value_rows_ = {value_size(), {}};
+    for (int64_t j = 0; j < keys; ++j) {
+      for (int64_t d = 0; d < o.head; ++d) key_rows_.elements.push_back(double(float(k(b, j, head, d))));
+      for (int64_t d = 0; d < value_size(); ++d) value_rows_.elements.push_back(double(float(v(b, j, head, d))));
+    }
+  }
   template <class Fn>
   static void each(int64_t rows, int64_t heads, int64_t size, Fn&& fn) {
     for (int64_t i = 0; i < rows; ++i)
@@ -278,6 +289,8 @@ class AttentionCall {
   std::vector<TestTensor<int32_t>> short_offsets_;
   std::vector<TestTensor<int64_t>> long_offsets_;
   std::vector<int64_t> first_, key_first_;
+  std::pair<size_t, int64_t> read_{0, -1};  ///< the sequence and head of
+  reference::Rows key_rows_, value_rows_;
 
  public:
   float scale;

@@ -54,23 +54,30 @@ struct AttentionRow {
   double score_magnitude = 0;     ///< the largest scale · Σ|q·k| of a key
 };
 
-/// Σ softmax(scale · q·kᵀ)[j] · v[j] of query i over the keys it sees: q(d), k(j, d), d < size; v(j, d),
-/// d < value_size. `cap` > 0: scores become cap · tanh(score / cap). Without keys: 0, and lse −∞.
-template <class Q, class K, class V>
-AttentionRow attention_row(const Mask& mask, int64_t i, int64_t size, int64_t value_size, double scale, double cap,
-                           Q&& q, K&& k, V&& v) {
+/// Keys or values of one head of a sequence: row-major, size columns.
+struct Rows {
+  int64_t size = 0;
+  std::vector<double> elements;
+};
+
+/// Σ softmax(scale · q·kᵀ)[j] · v[j] of query i over the keys it sees. `cap` > 0: scores become
+/// cap · tanh(score / cap). Without keys: 0, and lse −∞.
+inline AttentionRow attention_row(const Mask& mask, int64_t i, double scale, double cap, const std::vector<double>& q,
+                                  const Rows& k, const Rows& v) {
   AttentionRow row;
-  row.out.assign(static_cast<size_t>(value_size), 0);
-  row.magnitude.assign(static_cast<size_t>(value_size), 0);
-  row.values.assign(static_cast<size_t>(value_size), 0);
+  const auto size = static_cast<size_t>(k.size), value_size = static_cast<size_t>(v.size);
+  row.out.assign(value_size, 0);
+  row.magnitude.assign(value_size, 0);
+  row.values.assign(value_size, 0);
   row.lse = -std::numeric_limits<double>::infinity();
   std::vector<double> score(static_cast<size_t>(mask.keys));
   double most = -std::numeric_limits<double>::infinity();
   for (int64_t j = 0; j < mask.keys; ++j) {
     if (!mask(i, j)) continue;
+    const double* key = k.elements.data() + static_cast<size_t>(j) * size;
     double sum = 0, magnitude = 0;
-    for (int64_t d = 0; d < size; ++d) {
-      const double p = static_cast<double>(q(d)) * static_cast<double>(k(j, d));
+    for (size_t d = 0; d < size; ++d) {
+      const double p = q.data()[d] * key[d];
       sum += p;
       magnitude += std::abs(p);
     }
@@ -86,11 +93,12 @@ AttentionRow attention_row(const Mask& mask, int64_t i, int64_t size, int64_t va
     if (!mask(i, j)) continue;
     const double weight = std::exp(score[static_cast<size_t>(j)] - most);
     total += weight;
-    for (int64_t d = 0; d < value_size; ++d) {
-      const double x = weight * static_cast<double>(v(j, d));
-      row.out[static_cast<size_t>(d)] += x;
-      row.magnitude[static_cast<size_t>(d)] += std::abs(x);
-      row.values[static_cast<size_t>(d)] += std::abs(static_cast<double>(v(j, d)));
+    const double* value = v.elements.data() + static_cast<size_t>(j) * value_size;
+    for (size_t d = 0; d < value_size; ++d) {
+      const double x = weight * value[d];
+      row.out.data()[d] += x;
+      row.magnitude.data()[d] += std::abs(x);
+      row.values.data()[d] += std::abs(value[d]);
     }
   }
   for (double& x : row.out) x /= total;
