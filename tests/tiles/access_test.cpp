@@ -201,5 +201,37 @@ TEST(Access, BL_251_MaskedOffIsZero) {
   EXPECT_EQ(out.data, (std::vector<float>{-50, 0}));
 }
 
+/// Rows and columns that the masks leave out hold NaN, and are 0 in the product: as a tile that is an operand, and as
+/// one stored to shared memory for the other.
+TEST(Access, BL_251_MaskedOffIsZeroInADot) {
+  Data<Elem::f32> a({16, 32}), b({32, 16}), out({16, 16});
+  for (int64_t i = 0; i < 16; ++i)
+    for (int64_t l = 0; l < 32; ++l) {
+      a[32 * i + l] = l < 20 && i < 9 ? static_cast<float>(i + l) : NAN;
+      b[16 * l + i] = l < 20 && i < 5 ? static_cast<float>(i - l) : NAN;
+    }
+  Kernel k{"masked"};
+  const Tensor ta = k.tensor<float>("a", {16, 32}), tb = k.tensor<float>("b", {32, 16}),
+               to = k.tensor<float>("o", {16, 16});
+  const SharedBuffer shared = k.buffer<float>(1, {32, 16});
+  in_task(k, [&](Task& t) {
+    const Tile i = t.iota({16, 32}, 0), l = t.iota({16, 32}, 1);
+    const Tile x = ta.load_tile({0, 0}, {16, 32}, {.mask = (i < 9) & (l < 20)});
+    const Tile row = t.iota({32, 16}, 0), column = t.iota({32, 16}, 1);
+    shared[0].store(tb.load_at({row, column}, {.mask = (row < 20) & (column < 5)}));
+    t.sync();
+    const Accumulator sums = t.accumulator<float>({16, 16});
+    sums.dot(x, shared[0]);
+    to.store({0, 0}, sums.read());
+  });
+  TLXJIT_MUST(run(k, {a, b, out}));
+  for (int64_t i = 0; i < 16; ++i)
+    for (int64_t j = 0; j < 16; ++j) {
+      float exact = 0;  // whole numbers
+      for (int64_t l = 0; l < 20 && i < 9 && j < 5; ++l) exact += static_cast<float>((i + l) * (j - l));
+      ASSERT_EQ(out[16 * i + j], exact) << i << ", " << j;
+    }
+}
+
 }  // namespace
 }  // namespace tiles_test

@@ -274,6 +274,48 @@ TEST(Reduce, BL_098_AnyAndAllOfBools) {
   }
 }
 
+TEST(Reduce, BL_098_BoolsThroughSharedMemory) {
+  for (int64_t where : {-1, 0, 511, 1023}) {
+    Data<Elem::b1> x({8, 128}), out({8}), turned({128, 8}), passed({8, 128});
+    for (int64_t i = 0; i < 1024; ++i) x[i] = i == where;
+    Kernel k{"bools"};
+    const Tensor tx = k.tensor<bool>("x", {8, 128}), to = k.tensor<bool>("o", {8}), tt = k.tensor<bool>("t", {128, 8}),
+                 tp = k.tensor<bool>("p", {8, 128});
+    const SharedBuffer kept = k.buffer<bool>(2, {8, 128});
+    Ring ring = k.ring(2).slot<bool>("x", {8, 128}).slot<bool>("not", {8, 128});
+    k.grid(1);
+    k.task("producer").warps(4).body([&] {
+      const Slot slot = ring.acquire();
+      slot.load("x", tx, {0, 0});
+      slot.store("not", !tx.load_tile({0, 0}, {8, 128}));
+    });
+    k.task("main").warps(4).body([&](Task& t) {
+      const Slot slot = ring.wait();
+      const Tile a = slot["x"].load(), b = slot["not"].load();
+      kept[0].store(a);
+      kept[1].store(b);
+      t.sync();
+      const Tile again = kept[0].load(), inverse = kept[1].load();
+      int64_t at = 0;
+      for (const Tile& tile : {a, b, again, inverse}) {
+        const Tile flat = reshape(tile, {1024});
+        to.store({at++}, t.full<bool>({1}, any(flat, 0)));
+        to.store({at++}, t.full<bool>({1}, all(flat, 0)));
+      }
+      tt.store({0, 0}, transpose(again));
+      tp.store({0, 0}, !inverse);
+    });
+    TLXJIT_MUST(run(k, {x, out, turned, passed}));
+    const std::vector<uint8_t> of_x = {where >= 0, 0}, of_not = {1, where < 0};
+    for (int64_t i = 0; i < 8; ++i) ASSERT_EQ(out[i], (i / 2 % 2 ? of_not : of_x)[size_t(i % 2)]) << where << ' ' << i;
+    for (int64_t i = 0; i < 8; ++i)
+      for (int64_t j = 0; j < 128; ++j) {
+        ASSERT_EQ(turned[8 * j + i], 128 * i + j == where);
+        ASSERT_EQ(passed[128 * i + j], 128 * i + j == where);
+      }
+  }
+}
+
 TEST(Reduce, BL_097_SumsOfBoolsAsABool) {
   for (int64_t n : {128, 256, 512}) {
     Data<Elem::b1> x({n}), out({3});
