@@ -69,6 +69,12 @@ std::string check_index(const Module& module, Value index, int64_t n, const char
   return std::string(what) + " " + std::to_string(i) + " is outside the " + std::to_string(n) + " that there are";
 }
 
+std::string check_count(const Module& module, Value count, const char* what) {
+  const Op* def = module.def(count);
+  const int64_t n = def && def->code == OpCode::constant ? def->attrs.integer("value") : 0;
+  return n >= 0 ? "" : std::string(what) + " is 0 or more, not " + std::to_string(n);
+}
+
 bool is_elementwise(OpCode code) {
   switch (info(code).family) {
     case Family::arith:

@@ -17,24 +17,14 @@ std::string check_mask(const Module& module, const ElementAccess& access, const 
 }
 
 std::string check_box_access(const Module& module, const Op& op, const ElementAccess& access) {
-  const bool lowered = info(op.code).level == Level::lowered;
-  const Type& tensor = module.type(access.tensor);
-  const Type& tile = module.type(access.values.empty() ? op.results[0] : access.values[0]);
-  if (std::string what = check_tile_type(tile); !what.empty()) return what;
-  if (tile.elem != tensor.elem)
-    return (access.values.empty() ? "gives " : "writes ") + std::string(to_string(tile.elem)) +
-           (access.values.empty() ? " from" : " to") + " a tensor of " + to_string(tensor.elem) + "; cast " +
-           (access.values.empty() ? "after the load" : "first");
-  if (lowered) {
-    if (std::string what = check_box(op, tensor, "tile", tile.shape.elements()); !what.empty()) return what;
-  } else if (tile.shape.rank != tensor.slots) {
-    return "a tile of rank " + std::to_string(tile.shape.rank) + " does not fit " + to_string(tensor) +
-           "; drop axes with at(axis, index)";
-  }
-  for (Value v : access.indices)
-    if (module.type(v) != Type::scalar(Elem::i32)) return "offsets are i32, not " + to_string(module.type(v));
-  if (access.bound != no_value && module.type(access.bound) != Type::scalar(Elem::i32)) return "the bound is i32";
-  if (!access.values.empty() && access.mask == no_value) return "needs a mask";
+  const bool reads = access.values.empty();
+  const Type& tile = module.type(reads ? op.results[0] : access.values[0]);
+  if (std::string what = check_boxed_tile(op, module.type(access.tensor), tile, reads); !what.empty()) return what;
+  const size_t offsets = access.indices.size() + (access.bound != no_value);
+  if (std::string what = check_offsets(module, std::span(op.operands).subspan(1 + access.values.size(), offsets));
+      !what.empty())
+    return what;
+  if (!reads && access.mask == no_value) return "needs a mask";
   return check_mask(module, access, tile.shape);
 }
 

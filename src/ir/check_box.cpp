@@ -27,12 +27,29 @@ std::string check_box(const Op& op, const Type& tensor, const char* other, int64
   return any_axis ? "ragged is -1 or an axis" : "ragged is -1 or an axis before the last";
 }
 
+std::string check_boxed_tile(const Op& op, const Type& tensor, const Type& tile, bool reads) {
+  if (!reads && !tile.is_tile()) return "writes a tile, not " + to_string(tile) + "; full() makes one of a scalar";
+  if (std::string what = check_tile_type(tile); !what.empty()) return what;
+  if (tile.elem != tensor.elem)
+    return (reads ? "gives " : "writes ") + std::string(to_string(tile.elem)) + (reads ? " from" : " to") +
+           " a tensor of " + to_string(tensor.elem) + "; cast " + (reads ? "after the load" : "first");
+  if (info(op.code).level == Level::lowered) return check_box(op, tensor, "tile", tile.shape.elements());
+  if (tile.shape.rank == tensor.slots) return {};
+  return "a tile of rank " + std::to_string(tile.shape.rank) + " does not fit " + to_string(tensor) +
+         "; drop axes with at(axis, index)";
+}
+
+std::string check_offsets(const Module& module, std::span<const Value> offsets) {
+  for (Value v : offsets)
+    if (const Type& t = module.type(v); t != Type::scalar(Elem::i32))
+      return "offsets are i32, not " + to_string(t) + "; cast first";
+  return {};
+}
+
 std::string check_coordinates(const Module& module, const Op& op, size_t first) {
   const size_t count = op.attrs.list("box").size() + (op.attrs.integer("ragged", -1) >= 0);
   if (op.operands.size() != first + count) return "needs one coordinate per axis, and a bound if ragged";
-  for (size_t i = first; i < op.operands.size(); ++i)
-    if (module.type(op.operands[i]) != Type::scalar(Elem::i32)) return "coordinates are i32";
-  return {};
+  return check_offsets(module, std::span(op.operands).subspan(first));
 }
 
 TLXJIT_NAMESPACE_END

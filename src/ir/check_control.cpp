@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "src/ir/check_p.h"
 
@@ -23,10 +24,12 @@ std::string check_dim(const Module& module, const Op& op) {
 std::string check_parameter(const Module& module, const Op& op) {
   const Type& t = module.type(op.results[0]);
   if (op.attrs.text("name").empty()) return "needs a name";
-  if (const Attr* above = op.attrs.find("above"))
-    if (!std::holds_alternative<double>(*above) || std::isnan(std::get<double>(*above)) ||
-        (t.elem != Elem::f32 && t.elem != Elem::f64))
+  if (const Attr* above = op.attrs.find("above")) {
+    const double* least = std::get_if<double>(above);
+    if (!least || std::isnan(*least) || (t.elem != Elem::f32 && t.elem != Elem::f64))
       return "above is a real number, for a scalar of f32 or f64";
+    if (*least == std::numeric_limits<double>::infinity()) return "no finite number is above infinity";
+  }
   return t.is_scalar() ? "" : "gives a scalar";
 }
 
@@ -56,7 +59,8 @@ std::string check_schedule(const Module& module, const Op& op) {
   if (static_cast<int32_t>(yield.operands.size()) != result.slots + 1) return "the region yields b1 and the indices";
   if (module.type(yield.operands[0]) != Type::scalar(Elem::b1)) return "the region's first value is a b1";
   if (std::string what = check_indices(module, yield, 1); !what.empty()) return what;
-  return check_indices(module, op, 0);
+  if (std::string what = check_indices(module, op, 0); !what.empty()) return what;
+  return check_count(module, op.operands[0], "the number of tiles");
 }
 
 std::string check_each(const Module& module, const Op& op) {
@@ -113,7 +117,10 @@ std::string check_control(const Module& module, const Op& op) {
     case OpCode::program_id:
     case OpCode::num_programs:
     case OpCode::replica: return is_i32(module.type(op.results[0])) ? "" : "gives i32";
-    case OpCode::grid: return check_indices(module, op, 0);
+    case OpCode::grid: {
+      std::string what = check_indices(module, op, 0);
+      return what.empty() ? check_count(module, op.operands[0], "the number of programs") : what;
+    }
     case OpCode::task: return check_task(op);
     case OpCode::stage: {
       const int64_t priority = op.attrs.integer("priority", -1);

@@ -16,7 +16,10 @@ std::string check_memory(const Module& module, const Op& op) {
     if (t.kind != TypeKind::tensor || t.slots != static_cast<int32_t>(op.operands.size()) || t.slots < 1)
       return "has one extent per axis, 1 to 5 axes";
     if (bytes(t.elem) == 0) return std::string(to_string(t.elem)) + " has no whole bytes: keep it in u8, and bitcast";
-    return check_indices(module, op, 0);
+    if (std::string what = check_indices(module, op, 0); !what.empty()) return what;
+    for (Value extent : op.operands)
+      if (std::string what = check_count(module, extent, "an extent"); !what.empty()) return what;
+    return {};
   }
   const Type& tensor = module.type(op.operands[0]);
   if (tensor.kind != TypeKind::tensor) return "works on a tensor, not on " + to_string(tensor);
@@ -27,12 +30,15 @@ std::string check_memory(const Module& module, const Op& op) {
       if (axis < 0 || axis >= tensor.slots - 1)
         return "axis " + std::to_string(axis) + " cannot be dropped (axes 0 to rank − 2 can)";
       if (module.type(op.results[0]) != Type::tensor(tensor.slots - 1, tensor.elem)) return "gives one axis less";
-      return check_indices(module, op, 1);
+      if (std::string what = check_indices(module, op, 1); !what.empty()) return what;
+      return check_count(module, op.operands[1], "the index");
     case OpCode::window:
       if (axis < 0 || axis >= tensor.slots)
         return "axis " + std::to_string(axis) + " of " + to_string(tensor) + " is out of range";
       if (module.type(op.results[0]) != tensor) return "keeps the type";
-      return check_indices(module, op, 1);
+      if (std::string what = check_indices(module, op, 1); !what.empty()) return what;
+      if (std::string what = check_count(module, op.operands[1], "the offset"); !what.empty()) return what;
+      return check_count(module, op.operands[2], "the extent");
     case OpCode::load_scalar: {
       if (module.type(op.results[0]) != Type::scalar(tensor.elem))
         return "gives one element: " + std::string(to_string(tensor.elem));
@@ -47,22 +53,12 @@ std::string check_memory(const Module& module, const Op& op) {
     }
     case OpCode::store:
     case OpCode::tile_store: {
-      const Type& tile = module.type(op.operands[1]);
-      if (!tile.is_tile()) return "writes a tile, not " + to_string(tile) + "; full() makes one of a scalar";
-      if (tile.elem != tensor.elem)
-        return "writes " + std::string(to_string(tile.elem)) + " to a tensor of " + to_string(tensor.elem) +
-               "; cast first";
-      if (op.code == OpCode::store) {
-        if (tile.shape.rank != tensor.slots)
-          return "a tile of rank " + std::to_string(tile.shape.rank) + " does not fit " + to_string(tensor) +
-                 "; drop axes with at(axis, index)";
-        if (indices != tensor.slots + 2)
-          return "needs one offset per axis of " + to_string(tensor) + ", not " + std::to_string(indices - 2);
-      } else {
-        if (std::string what = check_box(op, tensor, "tile", tile.shape.elements()); !what.empty()) return what;
-        return check_coordinates(module, op, 2);
-      }
-      return check_indices(module, op, 2);
+      if (std::string what = check_boxed_tile(op, tensor, module.type(op.operands[1]), false); !what.empty())
+        return what;
+      if (op.code == OpCode::tile_store) return check_coordinates(module, op, 2);
+      if (indices != tensor.slots + 2)
+        return "needs one offset per axis of " + to_string(tensor) + ", not " + std::to_string(indices - 2);
+      return check_offsets(module, std::span(op.operands).subspan(2));
     }
     default: return {};
   }

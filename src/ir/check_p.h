@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,11 @@ int64_t box_elements(const std::vector<int64_t>& box);
 /// The `box` and `ragged` attributes of an access to a box of a tensor; `other`, null for none, is the name of what the
 /// box fills or comes from, and has so many elements.
 std::string check_box(const Op& op, const Type& tensor, const char* other, int64_t elements);
+/// The tile that an access `reads` from a tensor or else writes to it: of its element type, and of its rank or, in
+/// lowered IR, of the size of the op's box.
+std::string check_boxed_tile(const Op& op, const Type& tensor, const Type& tile, bool reads);
+/// Offsets into tensors are i32.
+std::string check_offsets(const Module& module, std::span<const Value> offsets);
 /// Operands from `first` on to the last: one coordinate per axis of the box, and a bound if ragged.
 std::string check_coordinates(const Module& module, const Op& op, size_t first);
 /// A scalar or a tile.
@@ -56,6 +62,8 @@ Type without_axis(Type type, int axis);
 Type with_pairs(Type type);
 /// `no tile (…)` unless the type is a tile of a shape that tiles may have.
 std::string check_tile_type(const Type& type);
+/// Refuses a number of something (`what`) that is a constant below 0.
+std::string check_count(const Module& module, Value count, const char* what);
 /// Refuses an index (`what`) that is a constant and not one of n; any other is for the back end.
 std::string check_index(const Module& module, Value index, int64_t n, const char* what);
 /// The `offset` attribute, where there is one: aligned, and all of `bytes` below 2^31.

@@ -57,7 +57,8 @@ std::string check_cursor(const Module& module, const Op& op) {
     return "works on a ring, not on " + to_string(module.type(op.operands[0]));
   if (op.code != OpCode::skip) return module.type(op.results[0]) == Type::slot() ? "" : "gives a slot";
   if (module.type(op.operands[1]) != Type::scalar(Elem::i32)) return "the number of slots is i32";
-  return op.attrs.text("side") == "fill" || op.attrs.text("side") == "drain" ? "" : "side is fill or drain";
+  if (op.attrs.text("side") != "fill" && op.attrs.text("side") != "drain") return "side is fill or drain";
+  return check_count(module, op.operands[1], "the number of slots");
 }
 
 /// publish and release.
@@ -92,10 +93,7 @@ std::string check_load(const Module& module, const Op& op, const RingField& fiel
            "; drop axes with at(axis, index)";
   if (static_cast<int32_t>(op.operands.size()) != tensor.slots + 2)
     return "needs one offset per axis of " + to_string(tensor) + ", not " + std::to_string(op.operands.size() - 2);
-  for (size_t i = 2; i < op.operands.size(); ++i)
-    if (const Type& t = module.type(op.operands[i]); t != Type::scalar(Elem::i32))
-      return "offsets are i32, not " + to_string(t) + "; cast first";
-  return {};
+  return check_offsets(module, std::span(op.operands).subspan(2));
 }
 
 /// field, load and store: one field of a slot.

@@ -28,8 +28,13 @@ class Verifier {
     // Later rules take the earlier ones for granted.
     const auto report = [this](const Op& op, std::string what) { this->report(op, std::move(what)); };
     if (faults_.empty()) verify_launch(module_, report);
+    if (faults_.empty()) verify_signature(module_, report);
     if (faults_.empty()) verify_unfinished(module_, report);
-    if (faults_.empty() && module_.level == Level::portable) verify_slots(module_, report);
+    if (module_.level == Level::portable) {
+      if (faults_.empty()) verify_schedule(module_, report);
+      if (faults_.empty()) verify_views(module_, report);
+      if (faults_.empty()) verify_slots(module_, report);
+    }
     return std::move(faults_);
   }
 

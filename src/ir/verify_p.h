@@ -20,6 +20,16 @@ void verify_slots(const Module& module, const Report& report);
 /// kernels that have them; a constant grid is whole clusters.
 void verify_launch(const Module& module, const Report& report);
 
+/// What a call binds: no more parameters than it can have, every dim by a tensor, extents and grid by what the host
+/// computes.
+void verify_signature(const Module& module, const Report& report);
+
+/// Tiles of a counter: one replica takes them, and each task iterates them once, directly.
+void verify_schedule(const Module& portable, const Report& report);
+
+/// Boxes of tensor views: in one window at most, not before it; copies end whole rows.
+void verify_views(const Module& portable, const Report& report);
+
 /// Partial reductions: until `finish`, which has their kind, sums are added to and subtracted from one another and
 /// scaled, maxima are joined by `max` and shifted; nothing else is done with them.
 void verify_unfinished(const Module& module, const Report& report);

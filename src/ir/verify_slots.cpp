@@ -32,6 +32,7 @@ struct RingUse {
   bool filled = false, drained = false;
   std::vector<TaskFills> tasks;
   std::map<const Op*, int64_t> drainers;  ///< task → instances
+  std::set<const Op*> tile_readers;       ///< tasks that read tiles of it: each of their warps drains a slot
 };
 
 class SlotVerifier {
@@ -82,6 +83,8 @@ class SlotVerifier {
       auto found = slots_.find(v);
       if (found == slots_.end()) continue;
       SlotState& slot = found->second;
+      if (op.code == OpCode::view_load || op.code == OpCode::view_gather)
+        rings_[slot.made->operands[0]].tile_readers.insert(task_);
       if (slot.ended) {
         report_(op,
                 std::string("uses a slot after its ") + (slot.made->code == OpCode::acquire ? "publish" : "release"));
@@ -147,6 +150,11 @@ class SlotVerifier {
     for (const auto& [task, replicas] : ring.drainers) drainers += replicas;
     if (ring.op->attrs.integer("drainers", 1) > drainers)
       report_(*ring.op, "drainers are at most the " + std::to_string(drainers) + " instances that wait");
+    std::set<int64_t> arrivals;  // of an instance, for one slot
+    for (const auto& [task, replicas] : ring.drainers)
+      arrivals.insert(ring.tile_readers.count(task) ? task->attrs.integer("warps") : 1);
+    if (ring.op->attrs.find("drainers") && arrivals.size() > 1)
+      report_(*ring.op, "drainers() wants tasks that drain alike: all by dots, or tiles by equal warps");
     const auto fields = *parse_fields(ring.op->attrs.text("fields"));
     for (const RingField& field : fields) {
       int64_t times = 0;

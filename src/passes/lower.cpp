@@ -87,12 +87,12 @@ Result<Module> lower(const Module& portable, const Target& target) {
   std::set<Value> by_hand;
   for (const auto& op : module.body.ops)
     if (op->code == OpCode::barrier) by_hand.insert(op->result());
-  TLXJIT_TRY(lower_schedules(module));
+  lower_schedules(module);
   TLXJIT_TRY(lower_accumulators(module));
   TLXJIT_TRY(place_waits(module, by_hand));
   TLXJIT_TRY(lower_stages(module));
   TLXJIT_TRY(lower_rings(module, target));
-  TLXJIT_TRY(lower_accesses(module));
+  lower_accesses(module);
   TLXJIT_TRY(lower_stores(module, target));
   TLXJIT_TRY(allocate_shared(module, target));
   TLXJIT_TRY(check_capabilities(module, target));

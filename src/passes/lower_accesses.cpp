@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/passes/lower_accesses_p.h"
 
-#include <optional>
-
 #include "src/ir/access_p.h"
 #include "src/passes/op_builder_p.h"
 #include "src/passes/tensor_view_p.h"
@@ -16,11 +14,7 @@ class Lowering : public Rewriter {
  public:
   explicit Lowering(Module& module) : Rewriter(module) {}
 
-  Result<void> run_all() {
-    Rewriter::run(module_.body);
-    if (fault_) return std::move(*fault_);
-    return {};
-  }
+  void run_all() { Rewriter::run(module_.body); }
 
  private:
   bool is_view(Value tensor) const { return module_.def(tensor)->code != OpCode::tensor; }
@@ -37,24 +31,16 @@ class Lowering : public Rewriter {
     keep(std::move(op), b);
   }
 
-  std::optional<TensorPlace> place(const Op& op, const Shape& shape, const std::vector<Value>& offsets, OpBuilder& b) {
-    auto place = resolve(module_, op.operands[0], shape, offsets, b);
-    if (place) return std::move(*place);
-    if (!fault_) fault_ = place.error();
-    return std::nullopt;
-  }
-
   void box(const Op& op, OpBuilder& b) {
     ElementAccess access = *access_of(module_, op);
     const bool load = access.values.empty();
     const Type type = module_.type(load ? op.results[0] : access.values[0]);
-    const auto found = place(op, type.shape, access.indices, b);
-    if (!found) return;
-    access.tensor = found->tensor;
-    access.indices = found->coordinates;
-    access.bound = found->bound;
+    const TensorPlace place = resolve(module_, op.operands[0], type.shape, access.indices, b);
+    access.tensor = place.tensor;
+    access.indices = place.coordinates;
+    access.bound = place.bound;
     Op& made = b.append(load ? OpCode::tile_load : OpCode::tile_store_masked, access.operands(),
-                        load ? std::vector<Type>{type} : std::vector<Type>{}, found->attrs());
+                        load ? std::vector<Type>{type} : std::vector<Type>{}, place.attrs());
     if (load) replace(op.results[0], made.results[0]);
   }
 
@@ -65,12 +51,11 @@ class Lowering : public Rewriter {
     Shape point;
     point.rank = static_cast<uint8_t>(op.operands.size() - 1);
     for (int i = 0; i < point.rank; ++i) point[i] = 1;
-    const auto found = place(op, point, {op.operands.begin() + 1, op.operands.end()}, b);
-    if (!found) return;
-    op.operands = found->coordinates;
-    op.operands.insert(op.operands.begin(), found->tensor);
-    if (found->ragged < 0) return;
-    op.attrs.set("window", int64_t{found->ragged});
+    const TensorPlace place = resolve(module_, op.operands[0], point, {op.operands.begin() + 1, op.operands.end()}, b);
+    op.operands = place.coordinates;
+    op.operands.insert(op.operands.begin(), place.tensor);
+    if (place.ragged < 0) return;
+    op.attrs.set("window", int64_t{place.ragged});
     op.operands.insert(op.operands.end(), {window->operands[1], window->operands[2]});
   }
 
@@ -102,12 +87,10 @@ class Lowering : public Rewriter {
     const Value moved = b.binary(OpCode::add, wide, spread(cast(view.operands[1])));
     index = b.value(OpCode::select, {inside, moved, number(-1)}, type);
   }
-
-  std::optional<Error> fault_;
 };
 
 }  // namespace
 
-Result<void> lower_accesses(Module& module) { return Lowering(module).run_all(); }
+void lower_accesses(Module& module) { Lowering(module).run_all(); }
 
 TLXJIT_NAMESPACE_END

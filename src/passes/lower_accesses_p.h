@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "src/passes/lower_p.h"
+#include "tlxjit/ir/module.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
 /// Turns loads, masked stores and atomics on views of tensors into those on the tensors themselves. What lies outside
 /// a window is outside for them too.
-Result<void> lower_accesses(Module& module);
+void lower_accesses(Module& module);
 
 TLXJIT_NAMESPACE_END

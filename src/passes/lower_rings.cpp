@@ -43,7 +43,7 @@ class Lowering : public Rewriter {
         ring.fields = *parse_fields(op->attrs.text("fields"));
         names_[op->results[0]] = "ring" + std::to_string(number++);
       }
-      if (op->code == OpCode::task) TLXJIT_TRY(survey(*op));
+      if (op->code == OpCode::task) survey(*op);
     }
     Rewriter::run(module_.body);
     if (fault_) return std::move(*fault_);
@@ -51,7 +51,7 @@ class Lowering : public Rewriter {
   }
 
  private:
-  Result<void> survey(const Op& task) {
+  void survey(const Op& task) {
     std::set<Value> filled, drained;
     walk(task.regions[0], [&](const Op& op) {
       switch (op.code) {
@@ -74,18 +74,12 @@ class Lowering : public Rewriter {
     for (Value ring : drained) {
       RingPlan& plan = rings_[ring];
       const int64_t each = tile_readers_.count({&task, ring}) ? warps : 1;
-      const Op& op = *module_.def(ring);
-      if (const int64_t drainers = op.attrs.integer("drainers", 0); drainers > 0) {
-        if (plan.free_arrivals != 0 && plan.free_arrivals != drainers * each)
-          return lower_error(module_, op,
-                             "drainers() wants tasks that drain alike: all by dots, or tiles by equal warps");
-        plan.free_arrivals = drainers * each;
-      } else {
+      if (const int64_t drainers = module_.def(ring)->attrs.integer("drainers", 0); drainers > 0)
+        plan.free_arrivals = drainers * each;  // the same for every task
+      else
         plan.free_arrivals += replicas * each;
-      }
       plan.drainers += static_cast<int>(replicas);
     }
-    return {};
   }
 
   /// The field that an op fills.
@@ -264,19 +258,15 @@ class Lowering : public Rewriter {
     const RingPlan& ring = rings_[rings_of_[slot]];
     if (ring.buffers.size() != ring.fields.size()) return;  // refused above
     const size_t i = field_index(ring, op.attrs.text("field"));
-    auto place =
+    const TensorPlace place =
         resolve(module_, op.operands[1], ring.fields[i].view.shape, {op.operands.begin() + 2, op.operands.end()}, b);
-    if (!place) return fail(place.error());
-    const int rank = static_cast<int>(place->box.size());
-    if (place->ragged == rank - 1)
-      return fail(lower_error(
-          module_, op, "a window along the last axis cannot fill a slot; load its tile, and store that in the slot"));
-    if (target_.tensor_maps && place->ragged >= 0 && rank > 3)
+    const int rank = static_cast<int>(place.box.size());
+    if (target_.tensor_maps && place.ragged >= 0 && rank > 3)
       return fail(lower_error(
           module_, op, "a window of a tensor of rank " + std::to_string(rank) + " cannot fill a slot; rank 3 at most"));
-    std::vector<Value> operands = {place->tensor, ring.buffers[i], slots_[slot], ring.full, slots_[slot]};
-    for (Value v : place->operands()) operands.push_back(v);
-    b.append(OpCode::copy_load, std::move(operands), {}, place->attrs());
+    std::vector<Value> operands = {place.tensor, ring.buffers[i], slots_[slot], ring.full, slots_[slot]};
+    for (Value v : place.operands()) operands.push_back(v);
+    b.append(OpCode::copy_load, std::move(operands), {}, place.attrs());
   }
 
   void store(Op& op, OpBuilder& b) {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
+#include "src/ir/schedule_use_p.h"
 #include "src/passes/cursor_p.h"
 #include "src/passes/op_builder_p.h"
 
@@ -17,7 +17,6 @@ constexpr int hidden_stages = 2;  // the scheduling task runs one tile ahead
 
 /// What is known of one schedule.
 struct Plan {
-  const Op* op = nullptr;
   bool dynamic = false;
   bool one_each = false;  ///< a program per tile
   Value total = no_value;
@@ -32,59 +31,24 @@ class Lowering : public Rewriter {
  public:
   explicit Lowering(Module& module) : Rewriter(module) {}
 
-  Result<void> run_all() {
-    TLXJIT_TRY(survey());
+  void run_all() {
+    survey();
     Rewriter::run(module_.body);
-    return {};
   }
 
  private:
-  Result<void> survey() {
+  void survey() {
+    const ScheduleUse use = use_of_schedule(module_);
     for (const auto& op : module_.body.ops) {
-      if (op->code == OpCode::schedule) {
-        Plan& plan = plans_[op->results[0]];
-        plan.op = op.get();
-        plan.dynamic = op->attrs.text("kind") == "dynamic";
-        plan.one_each = op->attrs.text("kind") == "grid";
-      }
-      if (op->code == OpCode::task) TLXJIT_TRY(survey_task(*op));
+      if (op->code != OpCode::schedule) continue;
+      Plan& plan = plans_[op->results[0]];
+      plan.dynamic = op->attrs.text("kind") == "dynamic";
+      plan.one_each = op->attrs.text("kind") == "grid";
+      plan.scheduler = use.scheduler;
+      for (const Op* task : use.readers)
+        if (task != use.scheduler)
+          plan.reader_warps += static_cast<int>(task->attrs.integer("replicas") * task->attrs.integer("warps"));
     }
-    for (auto& [value, plan] : plans_) {
-      if (!plan.dynamic || !plan.scheduler) continue;
-      if (const int64_t replicas = plan.scheduler->attrs.integer("replicas"); replicas != 1)
-        return lower_error(module_, *plan.scheduler,
-                           "takes the tiles from the counter, as the first task that fills a ring or, without one, the "
-                           "first of all, so it has 1 replica, not " +
-                               std::to_string(replicas));
-      for (const auto& op : module_.body.ops)
-        if (op->code == OpCode::task && op.get() != plan.scheduler && readers_.count(op.get()))
-          plan.reader_warps += static_cast<int>(op->attrs.integer("replicas") * op->attrs.integer("warps"));
-    }
-    return {};
-  }
-
-  Result<void> survey_task(const Op& task) {
-    std::vector<const Op*> loops;
-    bool fills = false;
-    walk(task.regions[0], [&](const Op& op) {
-      if (op.code == OpCode::each) loops.push_back(&op);
-      fills |= op.code == OpCode::acquire;
-    });
-    if (loops.empty()) return {};
-    const Value schedule = loops[0]->operands[0];
-    if (plans_[schedule].dynamic) {
-      // The counter is taken up once, and the hidden ring's cursors live as long as the loop.
-      if (loops.size() > 1) return lower_error(module_, *loops[1], "tiles of a counter are iterated once in a task");
-      const auto& ops = task.regions[0].ops;
-      if (std::none_of(ops.begin(), ops.end(), [&](const auto& op) { return op.get() == loops[0]; }))
-        return lower_error(module_, *loops[0],
-                           "tiles of a counter are iterated directly in the task, not in a loop or branch");
-    }
-    readers_.insert(&task);
-    Plan& plan = plans_[schedule];
-    if (!plan.scheduler || (fills && !scheduler_fills_)) plan.scheduler = &task;
-    scheduler_fills_ |= fills;
-    return {};
   }
 
   void rewrite(std::unique_ptr<Op> op, OpBuilder& b) override {
@@ -272,13 +236,11 @@ class Lowering : public Rewriter {
   }
 
   std::map<Value, Plan> plans_;
-  std::set<const Op*> readers_;
-  bool scheduler_fills_ = false;
   const Op* task_ = nullptr;
 };
 
 }  // namespace
 
-Result<void> lower_schedules(Module& module) { return Lowering(module).run_all(); }
+void lower_schedules(Module& module) { Lowering(module).run_all(); }
 
 TLXJIT_NAMESPACE_END

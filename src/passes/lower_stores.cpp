@@ -3,7 +3,6 @@
 #include "src/passes/lower_stores_p.h"
 
 #include <map>
-#include <optional>
 #include <set>
 
 #include "src/passes/op_builder_p.h"
@@ -32,7 +31,6 @@ class Lowering : public Rewriter {
   Result<void> run_all() {
     TLXJIT_TRY(check_loads());
     Rewriter::run(module_.body);
-    if (fault_) return std::move(*fault_);
     return {};
   }
 
@@ -137,35 +135,24 @@ class Lowering : public Rewriter {
     const size_t first = op->operands.size() - op->attrs.list("box").size();
     Shape box;
     for (int64_t extent : op->attrs.list("box")) box.dim[box.rank++] = extent;
-    auto place = resolve(module_, op->operands[0], box,
-                         {op->operands.begin() + static_cast<long>(first), op->operands.end()}, b);
-    if (!place) {
-      if (!fault_) fault_ = place.error();
-      return;
-    }
-    if (place->ragged == static_cast<int>(place->box.size()) - 1) {
-      if (!fault_) fault_ = lower_error(module_, *op, "a window along the last axis cannot be copied as a whole");
-      return;
-    }
+    const TensorPlace place = resolve(module_, op->operands[0], box,
+                                      {op->operands.begin() + static_cast<long>(first), op->operands.end()}, b);
     op->operands.resize(first);
-    op->operands[0] = place->tensor;
-    for (Value v : place->operands()) op->operands.push_back(v);
-    const Attrs attrs = place->attrs();
+    op->operands[0] = place.tensor;
+    for (Value v : place.operands()) op->operands.push_back(v);
+    const Attrs attrs = place.attrs();
     for (const auto& [name, value] : attrs.all()) op->attrs.set(name, value);
     keep(std::move(op), b);
   }
 
   void store(Op& op, OpBuilder& b) {
     const Type tile = module_.type(op.operands[1]);
-    auto place = resolve(module_, op.operands[0], tile.shape, {op.operands.begin() + 2, op.operands.end()}, b);
-    if (!place) {
-      if (!fault_) fault_ = place.error();
-      return;
-    }
+    const TensorPlace place =
+        resolve(module_, op.operands[0], tile.shape, {op.operands.begin() + 2, op.operands.end()}, b);
     if (!staged(op)) {
-      std::vector<Value> operands = {place->tensor, op.operands[1]};
-      for (Value v : place->operands()) operands.push_back(v);
-      b.append(OpCode::tile_store, std::move(operands), {}, place->attrs());
+      std::vector<Value> operands = {place.tensor, op.operands[1]};
+      for (Value v : place.operands()) operands.push_back(v);
+      b.append(OpCode::tile_store, std::move(operands), {}, place.attrs());
       return;
     }
     Staging& staging = stagings_[key(op)];
@@ -181,15 +168,14 @@ class Lowering : public Rewriter {
     b.append(OpCode::buffer_store, {staging.buffer, slot, op.operands[1]});
     b.append(OpCode::fence, {});
     b.append(OpCode::sync, {});
-    std::vector<Value> operands = {place->tensor, staging.buffer, slot};
-    for (Value v : place->operands()) operands.push_back(v);
-    b.append(OpCode::copy_store, std::move(operands), {}, place->attrs());
+    std::vector<Value> operands = {place.tensor, staging.buffer, slot};
+    for (Value v : place.operands()) operands.push_back(v);
+    b.append(OpCode::copy_store, std::move(operands), {}, place.attrs());
   }
 
   const Target& target_;
   std::map<Key, Staging> stagings_;
   Ops dropped_;
-  std::optional<Error> fault_;
 };
 
 }  // namespace

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/passes/tensor_view_p.h"
 
-#include "src/passes/lower_p.h"
-
 TLXJIT_NAMESPACE_BEGIN
 
 namespace {
@@ -33,8 +31,8 @@ Attrs TensorPlace::attrs() const {
   return attrs;
 }
 
-Result<TensorPlace> resolve(const Module& module, Value view, const Shape& shape, const std::vector<Value>& offsets,
-                            OpBuilder& b) {
+TensorPlace resolve(const Module& module, Value view, const Shape& shape, const std::vector<Value>& offsets,
+                    OpBuilder& b) {
   TensorPlace place;
   place.coordinates = offsets;
   for (int i = 0; i < shape.rank; ++i) place.box.push_back(shape[i]);
@@ -47,11 +45,6 @@ Result<TensorPlace> resolve(const Module& module, Value view, const Shape& shape
       place.box.insert(place.box.begin() + at, 1);
       if (place.ragged >= static_cast<int>(axis)) ++place.ragged;
     } else {
-      if (place.ragged >= 0)
-        return lower_error(module, *def, "a tensor is narrowed along one axis only; mask the tile along the other");
-      const Op* offset = module.def(place.coordinates[axis]);
-      if (offset && offset->code == OpCode::constant && offset->attrs.integer("value") < 0)
-        return lower_error(module, *def, "a tile begins before the window; offsets in a window are at least 0");
       place.coordinates[axis] = add(b, def->operands[1], place.coordinates[axis]);
       place.ragged = static_cast<int>(axis);
       place.bound = add(b, def->operands[1], def->operands[2]);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "src/passes/op_builder_p.h"
-#include "tlxjit/core/result.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
@@ -20,8 +19,8 @@ struct TensorPlace {
   Attrs attrs() const;
 };
 
-/// Resolves `view` with a tile of `shape` at `offsets` (one per axis of the view).
-Result<TensorPlace> resolve(const Module& module, Value view, const Shape& shape, const std::vector<Value>& offsets,
-                            OpBuilder& b);
+/// Resolves `view`, which has one window at most, with a tile of `shape` at `offsets` (one per axis of the view).
+TensorPlace resolve(const Module& module, Value view, const Shape& shape, const std::vector<Value>& offsets,
+                    OpBuilder& b);
 
 TLXJIT_NAMESPACE_END

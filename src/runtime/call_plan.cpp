@@ -45,26 +45,15 @@ std::string text_of(const Module& module, Value value, int depth = 0) {
   return out + ")";
 }
 
-Error refuse(const Module& module, const Op* op, ErrorCode code, std::string message) {
-  Error error = error_of(ErrorKind::user, Stage::verify, code, std::move(message));
-  if (op) error.location = module.location(*op);
-  return error;
-}
-
 }  // namespace
 
 Result<CallPlan> CallPlan::make(const Module& module, const Abi& abi) {
-  if (abi.tensors.size() > max_tensors || abi.dims.size() > max_dims || abi.scalars.size() > max_scalars)
-    return refuse(module, nullptr, ErrorCode::out_of_resources,
-                  "a kernel has at most " + std::to_string(max_tensors) + " tensors, " + std::to_string(max_dims) +
-                      " dims and " + std::to_string(max_scalars) + " scalars");
   CallPlan plan;
   plan.module_ = &module;
   for (const AbiScalar& dim : abi.dims) {
     const Op* op = module.def(dim.value);
     plan.dims_.push_back({dim.name, op->attrs.integer("min"), op->attrs.integer("max", INT32_MAX)});
   }
-  std::vector<bool> bound(abi.dims.size(), false);
   for (const AbiTensor& tensor : abi.tensors) {
     TensorPlan t;
     t.elem = tensor.elem;
@@ -75,7 +64,6 @@ Result<CallPlan> CallPlan::make(const Module& module, const Abi& abi) {
       Extent e;
       if (dim != abi.dims.end()) {
         e.dim = static_cast<int>(dim - abi.dims.begin());
-        bound[static_cast<size_t>(e.dim)] = true;
       } else {
         auto place = plan.program_.add(module, abi, extent);
         if (!place) return place.error();
@@ -86,11 +74,6 @@ Result<CallPlan> CallPlan::make(const Module& module, const Abi& abi) {
     plan.tensors_.push_back(std::move(t));
     plan.parameters_.push_back(std::move(parameter));
   }
-  for (size_t i = 0; i < bound.size(); ++i)
-    if (!bound[i])
-      return refuse(module, module.def(abi.dims[i].value), ErrorCode::invalid_kernel,
-                    "dim `" + abi.dims[i].name +
-                        "` is the extent of no tensor, so a call cannot bind it; make it a scalar parameter");
   for (const AbiMap& map : abi.maps) {
     plan.tensors_[map.tensor].mapped = true;
     plan.tensors_[map.tensor].stored |= map.store;

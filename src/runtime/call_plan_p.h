@@ -7,14 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "src/ir/signature_p.h"
 #include "src/runtime/backend_p.h"
 #include "src/runtime/host_program_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
-
-/// Limits of a signature, so that a call needs no memory but its stack.
-inline constexpr size_t max_tensors = 32, max_dims = 64, max_scalars = 32;
 
 /// Storage of a bound call.
 struct CallFrame {
@@ -26,8 +24,7 @@ struct CallFrame {
 
 class CallPlan {
  public:
-  /// `abi` and `module` outlive the plan. Errors: a dim that no tensor binds, expressions that only devices know,
-  /// more parameters than a call can have.
+  /// `abi` and `module`, which is verified, outlive the plan.
   static Result<CallPlan> make(const Module& module, const Abi& abi);
 
   /// Checks the arguments and writes the frame.

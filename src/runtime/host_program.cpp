@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/ir/check_p.h"
+#include "src/ir/signature_p.h"
 #include "src/ir/words_p.h"
 #include "src/runtime/guard_p.h"
 
@@ -37,23 +37,6 @@ Error refuse(const Module& module, const Op* op, const std::string& message) {
   return error;
 }
 
-bool has_meaning(OpCode code) {
-  switch (code) {
-    case OpCode::constant:
-    case OpCode::dim:
-    case OpCode::scalar:
-    case OpCode::sms: return true;
-    // Of reals, or of bits that a number without a size lacks.
-    case OpCode::min_nan:
-    case OpCode::max_nan:
-    case OpCode::mulhi:
-    case OpCode::popcount:
-    case OpCode::clz:
-    case OpCode::bitcast: return false;
-    default: return is_elementwise(code) && info(code).family != Family::math;
-  }
-}
-
 template <class List>
 int64_t index_in(const List& list, Value value) {
   const auto found = std::find_if(list.begin(), list.end(), [&](const auto& item) { return item.value == value; });
@@ -70,10 +53,9 @@ Result<uint16_t> HostProgram::add(const Module& module, const Abi& abi, Value va
   for (const auto& [known, place] : places_)
     if (known == value) return place;
   const Op* op = module.def(value);
-  if (!op || !has_meaning(op->code))
-    return refuse(module, op,
-                  std::string(op ? info(op->code).text : "a block argument") +
-                      " has no value on the host, which needs it for an extent or the grid");
+  if (!op) return refuse(module, op, "a block argument has no value on the host");
+  if (const std::string what = check_host_op(module, *op); !what.empty())
+    return refuse(module, op, std::string(info(op->code).text) + ": " + what);
   // The ops above this one become steps as well; asked first, so that a long chain does not exhaust the stack.
   if (steps_.size() + above >= max_steps)
     return refuse(module, op,
@@ -88,21 +70,10 @@ Result<uint16_t> HostProgram::add(const Module& module, const Abi& abi, Value va
     if (!place) return place;
     *inputs[i] = *place;
   }
-  if (op->code == OpCode::constant) {
-    const Attr* attr = op->attrs.find("value");
-    const auto* number = attr ? std::get_if<int64_t>(attr) : nullptr;
-    if (!number) return refuse(module, op, "a constant that is no integer cannot be part of an extent or the grid");
-    step.number = *number;
-  }
-  if (op->code == OpCode::cast && !op->attrs.all().empty())
-    return refuse(module, op, "a cast that saturates or rounds in its own way cannot be part of an extent or the grid");
+  if (op->code == OpCode::constant) step.number = op->attrs.integer("value");
   if (op->code == OpCode::cmp) step.number = static_cast<int64_t>(word_of<Predicate>(*op, "pred"));
   if (op->code == OpCode::dim) step.number = index_in(abi.dims, value);
-  if (op->code == OpCode::scalar) {
-    step.number = index_in(abi.scalars, value);
-    if (!is_int(step.elem) && step.elem != Elem::b1)
-      return refuse(module, op, "a scalar that is no integer cannot be part of an extent or the grid");
-  }
+  if (op->code == OpCode::scalar) step.number = index_in(abi.scalars, value);
   steps_.push_back(step);
   const auto place = static_cast<uint16_t>(steps_.size() - 1);
   places_.emplace_back(value, place);

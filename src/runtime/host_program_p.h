@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/codegen/abi_p.h"
+#include "src/ir/signature_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
@@ -14,7 +15,7 @@ namespace runtime {
 /// sms and integer arithmetic, exact. A run does not allocate.
 class HostProgram {
  public:
-  static constexpr size_t max_steps = 256;
+  static constexpr size_t max_steps = max_host_ops;
 
   /// Adds a value and all that it needs; gives its place.
   Result<uint16_t> add(const Module& module, const Abi& abi, Value value);

@@ -111,6 +111,7 @@ TEST(Builder, CopiesAreNewVariables) {
 TEST(Builder, HandlesSurviveMovesOfTheKernel) {
   Kernel a{"k"};
   const Index n = a.dim("N");
+  (void)a.tensor<float>("x", {n});
   a.grid(n);
   Kernel b = std::move(a);
   b.task("t").body([&] {});
@@ -121,6 +122,7 @@ TEST(Builder, HandlesSurviveMovesOfTheKernel) {
 TEST(Builder, AThrowLeavesTheKernelUsable) {
   Kernel k{"k"};
   const Index n = k.dim("N");
+  (void)k.tensor<float>("x", {n});
   k.grid(n);
   EXPECT_THROW(k.task("t").body([&](Task&) { k.range(n).each([&] { throw 1; }); }), int);
   k.task("t").body([&] {});

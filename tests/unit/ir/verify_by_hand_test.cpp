@@ -133,7 +133,8 @@ TEST(VerifyByHand, SynchronisationAndCopies) {
        "copy.lanes: box has one extent per axis of the tensor"},
       {"copy.lanes %1, %6, %3, %3, %3 [box = <64, 32>, ragged = 1]",
        "copy.lanes: ragged is -1 or an axis before the last"},
-      {"copy.lanes %1, %6, %3, %3, %5 [box = <64, 32>, ragged = -1]", "copy.lanes: coordinates are i32"},
+      {"copy.lanes %1, %6, %3, %3, %5 [box = <64, 32>, ragged = -1]",
+       "copy.lanes: offsets are i32, not f32; cast first"},
       {"copy.lanes %1, %6, %5, %3, %3 [box = <64, 32>, ragged = -1]", "copy.lanes: the slot is i32"},
       {"copy.load %1, %6, %3, %7, %5, %3, %3 [box = <64, 32>, ragged = -1]", "copy.load: the barrier's slot is i32"},
       {"copy.lanes %1, %6, %3, %3, %3 [box = <64, 31>, ragged = -1]", "copy.lanes: box and buffer differ in size"},
@@ -153,7 +154,7 @@ TEST(VerifyByHand, SynchronisationAndCopies) {
        "copy.prefetch: box has one extent per axis of the tensor"},
       {"copy.prefetch %1, %3, %3 [box = <64, 32>, ragged = 1]",
        "copy.prefetch: ragged is -1 or an axis before the last"},
-      {"copy.prefetch %1, %3, %5 [box = <64, 32>, ragged = -1]", "copy.prefetch: coordinates are i32"},
+      {"copy.prefetch %1, %3, %5 [box = <64, 32>, ragged = -1]", "copy.prefetch: offsets are i32, not f32; cast first"},
       {"stage [name = \"load\", priority = 4]", "stage: priority is 0 to 3, not 4"},
   };
   for (const auto& [ops, message] : cases) EXPECT_EQ(only_fault(kernel("", ops)), message) << ops;

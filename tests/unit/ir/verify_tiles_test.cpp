@@ -149,7 +149,7 @@ TEST(VerifyTiles, Accesses) {
        "load.tile: needs one offset per axis, then at most a mask and a fill"},
       {"%30 = load.tile %1, %3, %3, %12, %4, %4 : tile<4x6xf32>",
        "load.tile: needs one offset per axis, then at most a mask and a fill"},
-      {"%30 = load.tile %1, %3, %4 : tile<4x6xf32>", "load.tile: offsets are i32, not f32"},
+      {"%30 = load.tile %1, %3, %4 : tile<4x6xf32>", "load.tile: offsets are i32, not f32; cast first"},
       {"%30 = load.tile %1, %3, %3 : tile<8xf32>",
        "load.tile: a tile of rank 1 does not fit tensor<2xf32>; drop axes with at(axis, index)"},
       {"%30 = load.tile %1, %3, %3 : tile<4x6xbf16>",

@@ -1,6 +1,6 @@
 // tests/unit/passes/lower_accesses_test.cpp — accesses to views become accesses to the tensors.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "src/passes/lower_accesses_p.h"
+#include "src/passes/lower_p.h"
 
 #include <gmock/gmock.h>
 
@@ -57,24 +57,6 @@ TEST(LowerAccesses, ScalarLoadsOfViews) {
                 x.at(0, 0).at(0, 0).store({0}, t.full<float>({4}, s));
               }),
               AllOf(HasSubstr("= load %"), Not(HasSubstr("select_axis"))));
-}
-
-TEST(LowerAccesses, ATileBeforeItsWindowIsRefused) {
-  Kernel k{"k"};
-  const Tensor x = k.tensor<float>("x", {k.dim("N")});
-  k.grid(1);
-  uint32_t line = 0;
-  k.task("t").body([&](Task&) {
-    const Tensor view = x.window(0, 3, 5);
-    line = __LINE__ - 1;
-    x.store({0}, view.load_tile({-1}, {8}));
-  });
-  auto module = k.module();
-  ASSERT_TRUE(module) << to_string(module.error());
-  auto lowered = lower(*module, *find_target("cpu"));
-  ASSERT_FALSE(lowered);
-  EXPECT_EQ(lowered.error().message, "window: a tile begins before the window; offsets in a window are at least 0");
-  EXPECT_EQ(lowered.error().location.line, line);
 }
 
 }  // namespace

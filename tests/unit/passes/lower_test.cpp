@@ -271,24 +271,6 @@ TEST(Lower, DeepNestsAndExpressionsTakeNoLonger) {
   EXPECT_EQ(refusal(k), "accepted");
 }
 
-TEST(Lower, TilesBeginInTheirWindow) {
-  Small s;
-  s.k.grid(1);
-  s.k.task("t").body([&](Task& t) { s.x.window(0, 100, 50).store({-10, 0}, s.tile(t)); });
-  EXPECT_EQ(refusal(s.k), "window: a tile begins before the window; offsets in a window are at least 0");
-}
-
-TEST(Lower, ACounterIsIteratedOnceAndDirectlyInTheTask) {
-  Small twice;
-  const Tiles a = twice.tiles();
-  twice.k.task("t").body([&] { a.each([](Index) {}), a.each([](Index) {}); });
-  EXPECT_EQ(refusal(twice.k), "each: tiles of a counter are iterated once in a task");
-  Small nested;
-  const Tiles b = nested.tiles();
-  nested.k.task("t").body([&] { nested.k.range(3).each([&] { b.each([](Index) {}); }); });
-  EXPECT_EQ(refusal(nested.k), "each: tiles of a counter are iterated directly in the task, not in a loop or branch");
-}
-
 TEST(Lower, ReadingWhatTheKernelWritesIsRefusedWhereNothingOrdersIt) {
   const auto build = [](Small& s) {
     s.k.grid(1);

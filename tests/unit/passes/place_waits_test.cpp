@@ -142,6 +142,7 @@ std::string by_hand(const std::function<void(Kernel&, Task&, SharedBuffer, Barri
                     int warps = 4) {
   Kernel k{"k"};
   const Index n = k.dim("N");
+  (void)k.tensor<bf16>("x", {n});
   auto buf = k.buffer<bf16>(2, {64, 64});
   auto barrier = k.barrier(2, 1);
   k.grid(n);

@@ -59,29 +59,6 @@ TEST(Refusals, AFieldOfOneAxisIsForTheCpu) {
   EXPECT_EQ(refusal(k), "ring: field 'a' has rank 1; sm_90a wants 2");
 }
 
-TEST(Refusals, RefusesWhatItCannotCountOrCopy) {
-  Kernel k{"k"};
-  const Index n = k.dim("N");
-  const Tensor x = k.tensor<bf16>("x", {n, n});
-  Ring ring = k.ring(2).slot<bf16>("a", {64, 64}).drainers(1);
-  k.grid(n);
-  k.task("producer").warps(1).body([&] { ring.acquire().load("a", x, {0, 0}); });
-  k.task("dots").body([&](Task& t) {
-    auto slot = ring.wait();
-    t.accumulator<float>({64, 64}).dot(slot["a"], slot["a"].t());
-  });
-  k.task("tiles").body([&] { (void)ring.wait()["a"].load(); });
-  EXPECT_EQ(refusal(k), "ring: drainers() wants tasks that drain alike: all by dots, or tiles by equal warps");
-
-  Kernel w{"w"};
-  const Tensor y = w.tensor<bf16>("y", {64, 64});
-  auto buf = w.buffer<bf16>(1, {64, 64});
-  auto full = w.barrier(1, 1);
-  w.grid(1);
-  w.task("t").body([&] { full[0].load(buf[0], y.window(1, 0, 8), {0, 0}); });
-  EXPECT_EQ(refusal(w, "cpu"), "copy.load: a window along the last axis cannot be copied as a whole");
-}
-
 /// Runs `build`, which returns a line; lowering must refuse the kernel there.
 void expect_refused(const std::string& message, const std::function<uint32_t(Kernel&)>& build,
                     const char* target = "sm_90a") {
@@ -120,38 +97,11 @@ auto filled_by(const std::vector<int>& extents, const std::function<uint32_t(con
 }
 
 TEST(Refusals, WindowsThatNoCopyHas) {
-  for (const char* target : {"sm_90a", "cpu"})
-    expect_refused(
-        "load_field: a window along the last axis cannot fill a slot; load its tile, and store that in the slot",
-        filled_by({64, 64},
-                  [](const Tensor& x, const Slot& slot) -> uint32_t {
-                    slot.load("a", x.window(1, 0, 8), {0, 0});
-                    return __LINE__ - 1;
-                  }),
-        target);
   expect_refused("load_field: a window of a tensor of rank 4 cannot fill a slot; rank 3 at most",
                  filled_by({4, 4, 64, 64}, [](const Tensor& x, const Slot& slot) -> uint32_t {
                    slot.load("a", x.window(2, 0, 8).at(0, 0).at(0, 0), {0, 0});
                    return __LINE__ - 1;
                  }));
-}
-
-TEST(Refusals, ATensorIsNarrowedAlongOneAxis) {
-  for (const char* target : {"sm_90a", "cpu"})
-    expect_refused(
-        "window: a tensor is narrowed along one axis only; mask the tile along the other",
-        [](Kernel& k) -> uint32_t {
-          const Tensor x = k.tensor<float>("x", {64, 64, 64});
-          k.grid(1);
-          uint32_t line = 0;
-          k.task("t").body([&](Task& t) {
-            const Tensor narrow = x.window(0, 0, 8);
-            line = __LINE__ - 1;
-            narrow.window(1, 0, 8).store({0, 0, 0}, t.full<float>({4, 4, 4}, 1));
-          });
-          return line;
-        },
-        target);
 }
 
 TEST(Refusals, ARingsFieldThatOneCopyCannotFill) {
@@ -164,18 +114,6 @@ TEST(Refusals, ARingsFieldThatOneCopyCannotFill) {
                    k.task("consumer").body([&] { (void)ring.wait()["a"].load(); });
                    return __LINE__ - 4;
                  });
-}
-
-TEST(Refusals, TheTaskThatTakesTilesHasOneReplica) {
-  expect_refused(
-      "task: takes the tiles from the counter, as the first task that fills a ring or, without one, the first of all, "
-      "so it has 1 replica, not 2",
-      [](Kernel& k) -> uint32_t {
-        const Tiles tiles = k.dynamic(10, [](Index t) -> TileAt { return {t >= 0, {t}}; });
-        k.task("t").replicas(2).body([&] { tiles.each([](Index) {}); });
-        return __LINE__ - 1;
-      },
-      "cpu");
 }
 
 TEST(Refusals, WarpsThatAProgramHasNot) {

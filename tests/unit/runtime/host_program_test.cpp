@@ -181,8 +181,8 @@ TEST(HostProgram, LongChainsAreRefused) {
 
 TEST(HostProgram, RefusesWhatOnlyDevicesKnowAtItsLine) {
   const std::pair<const char*, const char*> cases[] = {
-      {"const [value = 1.5] : f32", "a constant that is no integer cannot be part of an extent or the grid"},
-      {"scalar [name = \"s\"] : f32", "a scalar that is no integer cannot be part of an extent or the grid"},
+      {"const [value = 1.5] : f32", "const: is no integer, and cannot be part of an extent or the grid"},
+      {"scalar [name = \"s\"] : f32", "scalar: is no integer, and cannot be part of an extent or the grid"},
   };
   for (const auto& [op, message] : cases) {
     const Module module = lowered("%0 = " + std::string(op) + " @\"u.cpp\" 9\n%1 = cast %0 : i32\ngrid %1\n");

@@ -171,17 +171,6 @@ TEST_F(Signature, MoreProgramsThanACallHas) {
             "the number of programs of this call is beyond 2^31: split the call");
 }
 
-TEST_F(Signature, MoreTensorsThanAKernelHas) {
-  Kernel k{"many"};
-  k.grid(1);
-  for (int i = 0; i < 33; ++i) (void)k.tensor<float>("t" + std::to_string(i), {8});
-  k.task("main").body([] {});
-  const auto exe = engine.compile(k, device);
-  ASSERT_FALSE(exe);
-  EXPECT_EQ(exe.error().message, "a kernel has at most 32 tensors, 64 dims and 32 scalars");
-  EXPECT_EQ(exe.error().code, ErrorCode::out_of_resources);
-}
-
 TEST_F(Signature, WhatDividesByZeroSaysSo) {
   Kernel k{"divides"};
   const Index n = k.dim("N"), m = k.dim("M");
@@ -200,19 +189,6 @@ TEST_F(Signature, WhatDividesByZeroSaysSo) {
   EXPECT_THAT(grid.error().log, ::testing::EndsWith("signature_test.cpp:" + std::to_string(line)));
   EXPECT_EQ(message(with(2, 0)),
             "argument `z` has extent 4 in dimension 0, and the kernel wants 12 / M, which divides by 0 in this call");
-}
-
-TEST_F(Signature, ADimThatNoTensorBindsIsRefused) {
-  Kernel k{"loose"};
-  Index n = k.dim("N");
-  Tensor out = k.tensor<int32_t>("out", {8});
-  k.grid(n);
-  k.task("main").body([&](Task& t) { out.store({0}, t.full<int32_t>({8}, 1)); });
-  auto exe = engine.compile(k, device);
-  ASSERT_FALSE(exe);
-  EXPECT_EQ(exe.error().message,
-            "dim `N` is the extent of no tensor, so a call cannot bind it; make it a scalar parameter");
-  EXPECT_TRUE(exe.error().location.known());
 }
 
 }  // namespace
