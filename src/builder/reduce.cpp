@@ -42,7 +42,7 @@ std::vector<Tile> custom(OpCode code, std::initializer_list<Operand> xs, int axi
   if (!kernel) return {of_no_kernel(pointers(xs), not_tiles, xs.size() ? xs.begin()->at : std::source_location())};
   BuilderState& s = *kernel;
   const Location at = xs.begin()->at;
-  const std::vector<Tile> failed(xs.size(), s.poison());
+  std::vector<Tile> failed(xs.size(), s.poison());
   if (!join) {
     s.fault(std::string(info(code).text) + ": the function is empty", at);
     return failed;

@@ -20,7 +20,7 @@ Error caught(Stage stage) noexcept {
   } catch (const std::exception& e) {
     try {
       error.message = e.what();
-    } catch (...) {
+    } catch (...) {  // no memory for it
     }
   } catch (...) {
     error.message = "an exception";

@@ -144,9 +144,10 @@ HostProgram::Number HostProgram::compute(uint16_t place, std::span<const int32_t
 
 void HostProgram::run(std::span<const int32_t> dims, std::span<const uint64_t> scalars, int64_t sms,
                       std::span<Number> values) const {
-  for (uint16_t i = 0; i < steps_.size(); ++i) {
-    values[i] = compute(i, dims, scalars, sms, values);
-    if (values[i].ok() && !fits(values[i].value, steps_[i].elem)) values[i] = {0, Lack::overflow, i};
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const auto step = static_cast<uint16_t>(i);
+    values[i] = compute(step, dims, scalars, sms, values);
+    if (values[i].ok() && !fits(values[i].value, steps_[i].elem)) values[i] = {0, Lack::overflow, step};
   }
 }
 
