@@ -60,10 +60,10 @@ struct Waiting {
   }
 };
 
-/// Why a fiber ended early: an index that is not one of `count`, or an assertion that failed.
+/// Why a fiber ended early: an index that is not one of `count`, a loop's step below 1, or an assertion that failed.
 struct Stopped {
   tlxjit_cpu_status status = TLXJIT_CPU_OK;  // OK: it did not
-  int64_t index = 0;                         // of an assertion: the element that failed, −1 for a scalar
+  int64_t index = 0;                         // or the step; of an assertion: the element, −1 for a scalar
   int64_t count = 0;
   uint32_t op = 0;
 };
@@ -136,6 +136,7 @@ void tlxjit_cpu_settle(Barrier* barrier, int32_t arrivals, int64_t bytes);
 /// Arrives and waits for the phase that the arrival belongs to: all fibers of a program share a thread.
 void tlxjit_cpu_meet(Context* context, Barrier* barrier, int32_t slot, uint32_t op, uint32_t barrier_op);
 [[noreturn]] void tlxjit_cpu_outside(Context* context, int64_t index, int64_t count, uint32_t op);
+[[noreturn]] void tlxjit_cpu_step(Context* context, int64_t step, uint32_t op);
 [[noreturn]] void tlxjit_cpu_assert(Context* context, int64_t element, uint32_t op);
 void tlxjit_cpu_print(Context* context, const void* const* values, uint32_t op);
 void tlxjit_cpu_copy(const Box* box, const BoxAt* at, const tlxjit_cpu_tensor* tensor, uint8_t* local);

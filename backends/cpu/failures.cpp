@@ -52,6 +52,9 @@ TLXJIT_UNSEEN_BY_TSAN void Failures::stopped(const Lane& lane) {
   if (why.status == TLXJIT_CPU_OUTSIDE)
     std::snprintf(text, sizeof text, "index %lld is outside the %lld that there are", static_cast<long long>(why.index),
                   static_cast<long long>(why.count));
+  if (why.status == TLXJIT_CPU_STEP)
+    std::snprintf(text, sizeof text, "the step is %lld in this call; it is at least 1",
+                  static_cast<long long>(why.index));
   fail(failure_, why.status, text, why.op);
   failure_.at = {at->program, at->task_op, at->replica, why.index};
 }

@@ -52,6 +52,7 @@ llvm::Error link(llvm::orc::JITTargetMachineBuilder builder, std::unique_ptr<llv
   add("tlxjit_cpu_settle", &tlxjit_cpu_settle);
   add("tlxjit_cpu_meet", &tlxjit_cpu_meet);
   add("tlxjit_cpu_outside", &tlxjit_cpu_outside);
+  add("tlxjit_cpu_step", &tlxjit_cpu_step);
   add("tlxjit_cpu_assert", &tlxjit_cpu_assert);
   add("tlxjit_cpu_print", &tlxjit_cpu_print);
   add("tlxjit_cpu_copy", &tlxjit_cpu_copy);

@@ -83,6 +83,10 @@ TLXJIT_UNSEEN_BY_TSAN void tlxjit_cpu_outside(Context* context, int64_t index, i
   stop(*context, {TLXJIT_CPU_OUTSIDE, index, count, op});
 }
 
+TLXJIT_UNSEEN_BY_TSAN void tlxjit_cpu_step(Context* context, int64_t step, uint32_t op) {
+  stop(*context, {TLXJIT_CPU_STEP, step, 0, op});
+}
+
 TLXJIT_UNSEEN_BY_TSAN void tlxjit_cpu_assert(Context* context, int64_t element, uint32_t op) {
   stop(*context, {TLXJIT_CPU_ASSERT, element, 0, op});
 }

@@ -71,6 +71,7 @@ enum tlxjit_cpu_status {
   TLXJIT_CPU_ASSERT = 9,    /* an assertion failed; `op` names it, `at` says where */
   TLXJIT_CPU_INLINE = 10,   /* LLVM refused the inline text of `op` */
   TLXJIT_CPU_INTERNAL = 11, /* a fault of the plug-in */
+  TLXJIT_CPU_STEP = 12,     /* a loop's step below 1; `op` names the loop */
 };
 
 struct tlxjit_cpu_failure {

@@ -126,7 +126,7 @@ Error cpu_error(const Module& module, const tlxjit_cpu_failure& failure, Stage s
   }
   if (const auto ops = numbered_ops(module); const Op* op = op_at(ops, failure.op)) {
     error.location = module.location(*op);
-    if (failure.status == TLXJIT_CPU_OUTSIDE) {
+    if (failure.status == TLXJIT_CPU_OUTSIDE || failure.status == TLXJIT_CPU_STEP) {
       error.kind = ErrorKind::user;
       error.code = ErrorCode::invalid_kernel;
       error.message = "CPU: `" + module.name + "`: " + std::string(info(op->code).text) + ": " + message;

@@ -66,6 +66,53 @@ TEST_P(Loops, EndWhereAStepWouldPassTheEnd) {
   }
 }
 
+TEST_P(Loops, AStepBelow1EndsTheLaunchAtItsLine) {
+  if (GetParam().fast()) GTEST_SKIP() << "a GPU does not look: the loop would not end";
+  // The step is an argument, comes from a tensor, or is the index of a loop around.
+  for (const int from : {0, 1, 2}) {
+    SCOPED_TRACE(from);
+    Kernel k{"steps"};
+    const Index n = k.dim("N");
+    const Tensor out = k.tensor<float>("out", {n}), steps = k.tensor<int32_t>("steps", {k.dim("S", 1)});
+    const Scalar first = k.scalar<int32_t>("first"), step = k.scalar<int32_t>("step");
+    k.grid(2);
+    uint32_t line = 0;
+    k.task("main").body([&](Task& t) {
+      Index turns = first * 0;
+      const auto count = [&](const Scalar& by) {
+        line = __LINE__ + 1;
+        k.range(first, 10, by).each([&] { turns = turns + 1; });
+      };
+      if (from == 0) count(step);
+      if (from == 1) count(steps.load({0}));
+      if (from == 2) k.range(step, step + 3).each([&](Index i) { count(i); });
+      out.store({64 * k.program_id()}, maximum(t.full<float>({64, 8}, turns.to<float>()), 1));
+    });
+    auto exe = compile(k);
+    TLXJIT_MUST(exe);
+    Random random(1);
+    TestTensor<float> y({128}, random);
+    TestTensor<int32_t> by({1}, random);
+    const auto launch = [&](int32_t begin, int32_t s) {
+      by(0) = s;
+      return exe->launch({y.on(device()), by.on(device()), begin, s});
+    };
+    TLXJIT_MUST(launch(0, 1));
+    for (const int32_t s : {0, -1, -7, INT32_MIN})
+      for (const int32_t begin : {0, 10, 11}) {  // also where there is no turn to take
+        const auto refused = launch(begin, s);
+        ASSERT_FALSE(refused.ok()) << s;
+        EXPECT_EQ(refused.error().kind, ErrorKind::user);
+        EXPECT_EQ(refused.error().code, ErrorCode::invalid_kernel);
+        EXPECT_EQ(refused.error().stage, Stage::run);
+        EXPECT_EQ(refused.error().message,
+                  "CPU: `steps`: for: the step is " + std::to_string(s) + " in this call; it is at least 1");
+        EXPECT_EQ(refused.error().location.line, line);
+      }
+    TLXJIT_MUST(launch(0, 3));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(On, Loops, places, place_name);
 
 }  // namespace kernels_test

@@ -1,9 +1,30 @@
 // backends/cpu/emit/control.cpp — loops, branches and variables.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <llvm/IR/MDBuilder.h>
+
 #include "backends/cpu/emit/emitter_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
+
+/// Goes on where `holds`; else ends the launch at `op` by a function of the plug-in, which gets the details.
+void Emitter::demand(Node holds, const char* function, llvm::ArrayRef<Node> details, const Op& op) {
+  auto* stop = llvm::BasicBlock::Create(b.getContext(), "stop", fn_);
+  auto* go_on = llvm::BasicBlock::Create(b.getContext(), "holds", fn_);
+  b.CreateCondBr(holds, go_on, stop, llvm::MDBuilder(b.getContext()).createLikelyBranchWeights());
+  b.SetInsertPoint(stop);
+  llvm::SmallVector<Node, 4> args{context_};
+  args.append(details.begin(), details.end());
+  args.push_back(b.getInt32(unit_.number.at(&op)));
+  llvm::SmallVector<llvm::Type*, 4> types;
+  for (Node arg : args) types.push_back(arg->getType());
+  auto* call = b.CreateCall(
+      unit_.code.getOrInsertFunction(function, llvm::FunctionType::get(b.getVoidTy(), types, false)), args);
+  call->addFnAttr(llvm::Attribute::NoReturn);
+  call->addFnAttr(llvm::Attribute::Cold);
+  b.CreateUnreachable();
+  b.SetInsertPoint(go_on);
+}
 
 void Emitter::for_loop(const Op& op) {
   const Block& body = op.regions[0];
@@ -11,6 +32,7 @@ void Emitter::for_loop(const Op& op) {
   llvm::Type* type = reg(this->type(body.args[0]).elem, 1);
   // Counted in 64 bits, so that the step past a bound near 2^31 does not wrap.
   Node begin = index64(op.operand(0)), end = index64(op.operand(1)), step = index64(op.operand(2));
+  if (!llvm::isa<llvm::ConstantInt>(step)) demand(b.CreateICmpSGT(step, i64(0)), "tlxjit_cpu_step", {step}, op);
   llvm::BasicBlock* before = b.GetInsertBlock();
   auto* head = llvm::BasicBlock::Create(b.getContext(), "for", fn_);
   auto* inside = llvm::BasicBlock::Create(b.getContext(), "for.body", fn_);

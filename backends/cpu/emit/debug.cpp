@@ -1,7 +1,6 @@
 // backends/cpu/emit/debug.cpp — prints, assertions, inline text.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <llvm/IR/InlineAsm.h>
-#include <llvm/IR/MDBuilder.h>
 #include <llvm/Support/Error.h>
 
 #include "backends/cpu/emit/emitter_p.h"
@@ -24,21 +23,8 @@ void Emitter::print(const Op& op) {
 
 void Emitter::assertion(const Op& op) {
   const Value v = op.operand(0);
-  auto runtime =
-      unit_.code.getOrInsertFunction("tlxjit_cpu_assert", b.getVoidTy(), b.getPtrTy(), b.getInt64Ty(), b.getInt32Ty());
-  const auto demand = [&](Node holds, Node element) {
-    auto* stop = llvm::BasicBlock::Create(b.getContext(), "assert", fn_);
-    auto* on = llvm::BasicBlock::Create(b.getContext(), "holds", fn_);
-    b.CreateCondBr(holds, on, stop, llvm::MDBuilder(b.getContext()).createLikelyBranchWeights());
-    b.SetInsertPoint(stop);
-    auto* call = b.CreateCall(runtime, {context_, element, b.getInt32(unit_.number.at(&op))});
-    call->addFnAttr(llvm::Attribute::NoReturn);
-    call->addFnAttr(llvm::Attribute::Cold);
-    b.CreateUnreachable();
-    b.SetInsertPoint(on);
-  };
-  if (!type(v).is_tile()) return demand(scalar(v), i64(-1));
-  loop(type(v).shape.elements(), 1, [&](Node i) { demand(element(v, i), i); });
+  if (!type(v).is_tile()) return demand(scalar(v), "tlxjit_cpu_assert", {i64(-1)}, op);
+  loop(type(v).shape.elements(), 1, [&](Node i) { demand(element(v, i), "tlxjit_cpu_assert", {i}, op); });
 }
 
 void Emitter::inline_text(const Op& op) {

@@ -181,6 +181,7 @@ class Emitter : public Elements {
   Node param(Value v);
 
   // control.cpp
+  void demand(Node holds, const char* function, llvm::ArrayRef<Node> details, const Op& op);
   void for_loop(const Op& op);
   void while_loop(const Op& op);
   void if_else(const Op& op);

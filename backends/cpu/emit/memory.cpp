@@ -1,7 +1,5 @@
 // backends/cpu/emit/memory.cpp — tensors, buffers, views, copies, the workspace.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <llvm/IR/MDBuilder.h>
-
 #include "backends/cpu/emit/emitter_p.h"
 #include "src/ir/words_p.h"
 
@@ -35,17 +33,7 @@ Node Emitter::bounded(Value index, int64_t n, const Op& op) { return bounded(ind
 Node Emitter::bounded(Node i, Node n, const Op& op) {
   Node inside = b.CreateICmpULT(i, n);
   if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(inside); known && known->isOne()) return i;
-  auto* outside = llvm::BasicBlock::Create(b.getContext(), "outside", fn_);
-  auto* go_on = llvm::BasicBlock::Create(b.getContext(), "inside", fn_);
-  b.CreateCondBr(inside, go_on, outside, llvm::MDBuilder(b.getContext()).createLikelyBranchWeights());
-  b.SetInsertPoint(outside);
-  auto runtime = unit_.code.getOrInsertFunction("tlxjit_cpu_outside", b.getVoidTy(), b.getPtrTy(), b.getInt64Ty(),
-                                                b.getInt64Ty(), b.getInt32Ty());
-  auto* call = b.CreateCall(runtime, {context_, i, n, b.getInt32(unit_.number.at(&op))});
-  call->addFnAttr(llvm::Attribute::NoReturn);
-  call->addFnAttr(llvm::Attribute::Cold);
-  b.CreateUnreachable();
-  b.SetInsertPoint(go_on);
+  demand(inside, "tlxjit_cpu_outside", {i, n}, op);
   return i;
 }
 

@@ -262,7 +262,8 @@ struct TileAt {
   std::vector<Index> indices;
 };
 
-/// A counted loop: `k.range(n).each([&](Index i) { … })`.
+/// A counted loop: `k.range(n).each([&](Index i) { … })`. It counts upwards: a step of a call that is below 1 ends the
+/// launch with an error on the CPU, and is not looked at by a GPU, where the loop may not end.
 class TLXJIT_API Range {
  public:
   template <class Fn>
