@@ -100,6 +100,18 @@ std::optional<OpCode> parse_op_code(std::string_view text) {
   return found->second;
 }
 
+namespace {
+
+/// A value as a temporary of its own, which is then moved: that cannot fail.
+template <class Base>
+Base copy_of(const Base& other) {
+  return std::visit([](auto value) { return Base(std::move(value)); }, other);
+}
+
+}  // namespace
+
+Attr::Attr(const Attr& other) : variant(copy_of<variant>(other)) {}
+
 const Attr* Attrs::find(std::string_view name) const {
   for (const auto& [key, value] : items_)
     if (key == name) return &value;

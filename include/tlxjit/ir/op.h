@@ -86,7 +86,17 @@ TLXJIT_API std::optional<OpCode> parse_op_code(std::string_view text);
 TLXJIT_API int op_count();
 
 /// An attribute's value.
-using Attr = std::variant<int64_t, double, std::string, std::vector<int64_t>>;
+struct TLXJIT_API Attr : std::variant<int64_t, double, std::string, std::vector<int64_t>> {
+  using variant::variant;
+  // libstdc++ takes a variant of these for one that always has a value, and destroys what is not there when a copy in
+  // place has no memory.
+  Attr() = default;
+  Attr(const Attr& other);
+  Attr& operator=(const Attr& other) { return *this = Attr(other); }
+  Attr(Attr&&) noexcept = default;
+  Attr& operator=(Attr&&) noexcept = default;
+  ~Attr() = default;
+};
 
 /// Few named attributes, in the order in which they were set.
 class TLXJIT_API Attrs {

@@ -59,6 +59,48 @@ TEST(NoMemory, ToVerifyIsAFault) {
   });
 }
 
+// Strings and lists beyond what libstdc++ keeps in place.
+TEST(NoMemory, ToCopyOrReadAModuleThrowsAndNoMore) {
+  Kernel k{"a kernel with a name that is long enough for memory of its own"};
+  const Tensor x =
+      k.tensor<int32_t>("a tensor with a name that is long enough for it", {k.dim("and a dimension likewise")});
+  k.grid(1);
+  k.task("a task with a name that is long enough for it").body([&](Task& t) {
+    k.print("a text with a number {} in it, long enough for memory of its own", {k.program_id()});
+    x.store({0}, reshape(transpose(t.full<int32_t>({4, 2, 2}, 1), {2, 0, 1}), {16}));
+  });
+  const auto module = k.module();
+  TLXJIT_MUST(module);
+  const std::string text = print(*module);
+  const auto whole = [&](auto&& make) {
+    with_ever_more([&] {
+      try {
+        const std::string made = make();
+        allow_allocations(-1);
+        EXPECT_EQ(made, text);
+        return true;
+      } catch (const std::bad_alloc&) {
+        return false;
+      }
+    });
+  };
+  whole([&] { return print(module->clone()); });
+  whole([&] { return print(*parse(text)); });
+  whole([&] {
+    Module copy;
+    copy.attrs.set("to be replaced, by one that is long enough too", std::vector<int64_t>{1, 2, 3, 4});
+    copy.attrs = module->body.ops[0]->attrs;
+    copy = module->clone();
+    return print(copy);
+  });
+  with_ever_more([&] {
+    auto copied = k.module();
+    allow_allocations(-1);
+    EXPECT_TRUE(copied || fine(copied.error())) << to_string(copied.error());
+    return copied.ok();
+  });
+}
+
 // Not of compiles: LLVM allocates when it takes code down, and ends the process where it cannot.
 TEST(NoMemory, ToLaunchIsAnError) {
   const Engine engine(options());
