@@ -11,8 +11,7 @@ TLXJIT_NAMESPACE_BEGIN
 
 namespace {
 
-constexpr int max_depth = 64;              // nested regions; a hostile text must not exhaust the stack
-constexpr uint32_t max_values = 1u << 22;  // likewise for memory
+constexpr uint32_t max_values = 1u << 22;  // a hostile text must not exhaust memory; nor, by nesting, the stack
 
 class Parser {
  public:
@@ -244,7 +243,7 @@ class Parser {
   }
 
   void block(Block& block, int depth) {
-    if (depth > max_depth) return fail("regions are nested too deeply");
+    if (depth > max_lowered_nesting) return fail("regions are nested too deeply");
     if (accept('(')) {
       do {
         const Value v = value();

@@ -135,6 +135,10 @@ class Verifier {
       report(op, op.code == OpCode::grid ? "a kernel has one grid, from grid() or from its schedule"
                                          : "a kernel has one schedule, and no grid() beside it");
 
+    const int deepest = module_.level == Level::portable ? max_nesting : max_lowered_nesting;
+    if (nesting_ == deepest && !op.regions.empty())
+      return report(op, "regions nest at most " + std::to_string(deepest) + " deep, that of the task included");
+    ++nesting_;
     if (op.code == OpCode::while_) {  // region 1 sees the values of region 0
       const size_t mark = defined_.size();
       for (const Block& region : op.regions) {
@@ -149,6 +153,7 @@ class Verifier {
       for (const Block& region : op.regions) block(region, place);
       nested_each_ -= op.code == OpCode::each;
     }
+    --nesting_;
     for (Value v : op.results) define(v);
   }
 
@@ -160,6 +165,7 @@ class Verifier {
   std::set<std::string> names_, task_names_;
   int tasks_ = 0;
   int nested_each_ = 0;
+  int nesting_ = 0;  // regions that are open
   bool has_grid_ = false;
 };
 

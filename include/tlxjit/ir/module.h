@@ -15,6 +15,9 @@
 
 TLXJIT_NAMESPACE_BEGIN
 
+/// How deep regions nest: a task's is the first. Lowering adds a few to what a portable module may have.
+inline constexpr int max_nesting = 64, max_lowered_nesting = 128;
+
 /// Names a value of a module; values are numbered from 0.
 using Value = uint32_t;
 inline constexpr Value no_value = UINT32_MAX;

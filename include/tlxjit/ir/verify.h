@@ -10,7 +10,7 @@
 TLXJIT_NAMESPACE_BEGIN
 
 /// All faults of a module, in program order, each with the line of the op concerned: operand and result
-/// types, where ops may stand, values used where they are not defined, the life of ring slots. Empty when
+/// types, where ops may stand and how deep, values used where they are not defined, the life of ring slots. Empty when
 /// there are none. Works on any module, also one read from text.
 TLXJIT_API std::vector<Error> verify(const Module& module);
 

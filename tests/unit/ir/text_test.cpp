@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "src/passes/lower_p.h"
+#include "tlxjit/ir/verify.h"
 #include "tlxjit/kernels/attention.h"
 #include "tlxjit/kernels/gemm.h"
 
@@ -109,6 +110,31 @@ TEST(Text, DeepNestingIsRefused) {
   auto module = parse(text);
   ASSERT_FALSE(module.ok());
   EXPECT_EQ(module.error().message, "line 3: regions are nested too deeply");
+}
+
+/// A kernel whose regions nest so deep, each `if` on a line of its number.
+std::string nested(int depth, const char* level) {
+  std::string text = std::string("tlx 1 ") + level + "\nkernel \"k\" {\n%0 = const [value = 1] : i32\ngrid %0\n" +
+                     "task [name = \"t\", warps = 1, replicas = 1] {\n%1 = cmp %0, %0 [pred = \"eq\"] : b1\n";
+  for (int i = 2; i <= depth; ++i) text += "if %1 @ \"k.cpp\" " + std::to_string(i) + " {\n";
+  for (int i = 2; i <= depth; ++i) text += "} {\n}\n";
+  return text + "}\n}\n";
+}
+
+TEST(Text, WhatTheVerifierLetsNestIsRead) {
+  for (const auto& [level, most] : {std::pair{"portable", max_nesting}, {"lowered cpu", max_lowered_nesting}}) {
+    const auto deepest = parse(nested(most, level));
+    ASSERT_TRUE(deepest.ok()) << to_string(deepest.error());
+    EXPECT_TRUE(verify(*deepest).empty());
+    EXPECT_TRUE(parse(print(*deepest)).ok());
+  }
+  const auto deeper = parse(nested(max_nesting + 3, "portable"));
+  ASSERT_TRUE(deeper.ok());
+  const auto faults = verify(*deeper);
+  ASSERT_EQ(faults.size(), 1u) << "of all that are too deep the outermost";
+  EXPECT_EQ(faults[0].message, "if: regions nest at most 64 deep, that of the task included");
+  EXPECT_EQ(faults[0].location.line, 65u);
+  EXPECT_FALSE(parse(nested(max_lowered_nesting + 1, "lowered cpu")).ok());
 }
 
 TEST(Text, DamagedTextNeverCrashes) {

@@ -1,5 +1,7 @@
 // tests/unit/runtime/engine_test.cpp — devices, plug-ins that do not fit, compiles that are refused.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <functional>
+
 #include "tests/unit/runtime/engine_fixture.h"
 
 namespace tlxjit::runtime_test {
@@ -124,6 +126,42 @@ TEST_F(EngineTest, AllFaultsOfAKernelAreListed) {
   EXPECT_EQ(exe.error().kind, ErrorKind::user);
   EXPECT_THAT(exe.error().location.file, HasSubstr("engine_test.cpp"));
   EXPECT_THAT(exe.error().log, HasSubstr("\n")) << "two faults:\n" << exe.error().log;
+}
+
+/// A kernel whose regions nest so deep, the innermost in the tiles of a schedule, and its line.
+Kernel nested(int depth, uint32_t& line) {
+  Kernel k{"nested"};
+  const Index n = k.dim("N");
+  const Tensor out = k.tensor<float>("out", {n});
+  const auto tiles = k.persistent(ceil_div(n, 64), 1);
+  k.task("main").body([&](Task& t) {
+    tiles.each([&](Index i, Index) {
+      const std::function<void(int)> open = [&](int left) {
+        if (left == 0) return out.store({i * 64}, maximum(t.full<float>({64, 8}, 1.f), 1));
+        line = __LINE__ + 1;
+        k.when(n > left, [&] { open(left - 1); });
+      };
+      open(depth - 2);
+    });
+  });
+  return k;
+}
+
+TEST_F(EngineTest, RegionsNestToTheLimitAndNoDeeper) {
+  uint32_t line = 0;
+  for (const char* as : {"cpu", "sm_90a"}) {
+    std::vector<float> out(128, -1.f);
+    TLXJIT_MUST(compile(nested(max_nesting, line), as).launch({tensor<float>(out.data(), {128})}));
+    EXPECT_THAT(out, ::testing::Each(1.f)) << as;
+    CompileOptions o;
+    o.as = as;
+    const auto refused = engine.compile(nested(max_nesting + 1, line), device, o);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::user);
+    EXPECT_EQ(refused.error().stage, Stage::verify);
+    EXPECT_EQ(refused.error().message, "if: regions nest at most 64 deep, that of the task included");
+    EXPECT_EQ(refused.error().location.line, line);
+  }
 }
 
 TEST_F(EngineTest, TargetsOfACompile) {
