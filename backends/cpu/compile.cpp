@@ -72,9 +72,12 @@ struct Compilation {
   tlxjit_cpu_failure& failure;
   tlxjit_cpu_status status = TLXJIT_CPU_OK;
 
+  std::vector<std::pair<uint32_t, std::string>> inline_ops = {};  // numbers and texts
+
   void stop(tlxjit_cpu_status s, const std::string& message, uint32_t op = UINT32_MAX) {
     status = fail(failure, s, message.c_str(), op);
   }
+  void stop_llvm(const std::string& message);
   void run();
   void build(const Module& module);
   void stop_link(std::string message);
@@ -117,6 +120,24 @@ void Compilation::run() {
   build(*module);
 }
 
+/// LLVM refused the code. All but the inline text is ours: where there is some, it is at fault, that of the op from
+/// whose text LLVM names a word, if there is one.
+void Compilation::stop_llvm(const std::string& message) {
+  if (inline_ops.empty()) return stop(TLXJIT_CPU_COMPILER, message);
+  const auto in_word = [](char c) { return c == '_' || c == '.' || llvm::isAlnum(c); };
+  const auto named = [&](const auto& op) {
+    for (auto at = message.begin(); at != message.end();) {
+      at = std::find_if(at, message.end(), in_word);
+      const auto end = std::find_if_not(at, message.end(), in_word);
+      if (end - at > 3 && op.second.find(std::string(at, end)) != std::string::npos) return true;
+      at = end;
+    }
+    return false;
+  };
+  const auto found = std::find_if(inline_ops.begin(), inline_ops.end(), named);
+  stop(TLXJIT_CPU_INLINE, message, (found == inline_ops.end() ? inline_ops.front() : *found).first);
+}
+
 bool Compilation::emit(const Module& module, llvm::Module& code, int bits) {
   const auto number = [&](const Op* op) {
     const auto ops = numbered_ops(module);
@@ -132,6 +153,9 @@ bool Compilation::emit(const Module& module, llvm::Module& code, int bits) {
     return false;
   }
   unit->vector_bits = bits;
+  walk(module.body, [&](const Op& op) {
+    if (op.code == OpCode::inline_text) inline_ops.emplace_back(unit->number.at(&op), op.attrs.text("text"));
+  });
   for (const auto& op : module.body.ops) {
     if (op->code != OpCode::task) continue;
     try {
@@ -142,6 +166,9 @@ bool Compilation::emit(const Module& module, llvm::Module& code, int bits) {
       task.arena_bytes = static_cast<size_t>(arena.size());
       task.arena_gaps = arena.gaps();
       program.tasks.push_back(task);
+    } catch (const BadInlineText& e) {
+      stop(TLXJIT_CPU_INLINE, e.what, number(e.op));
+      return false;
     } catch (const Unsupported& e) {
       stop(TLXJIT_CPU_UNSUPPORTED, "the CPU back end lacks " + e.what, e.op ? number(e.op) : number(op.get()));
       return false;
@@ -182,8 +209,10 @@ void Compilation::build(const Module& module) {
   if ((*machine)->addPassesToEmitFile(passes, object, nullptr, llvm::CodeGenFileType::ObjectFile))
     return stop(TLXJIT_CPU_COMPILER, "LLVM cannot write objects for this host");
   passes.run(code);
-  if (!diagnostics.empty())
-    return stop(inline_op == UINT32_MAX ? TLXJIT_CPU_COMPILER : TLXJIT_CPU_INLINE, diagnostics, inline_op);
+  if (!diagnostics.empty()) {
+    if (inline_op == UINT32_MAX) return stop_llvm(diagnostics);
+    return stop(TLXJIT_CPU_INLINE, diagnostics, inline_op);
+  }
   if (!size_stacks(frames)) return;
   if (auto error =
           link(std::move(*builder), std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), false), program))
@@ -224,7 +253,7 @@ bool may_make_code(int& why) {
 
 void Compilation::stop_link(std::string message) {
   int why = 0;
-  if (may_make_code(why)) return stop(TLXJIT_CPU_COMPILER, message);
+  if (may_make_code(why)) return stop_llvm(message);
   stop(TLXJIT_CPU_POLICY,
        std::string("this process may not make memory executable (mprotect PROT_EXEC: ") + std::strerror(why) +
            "), so kernels cannot be compiled for the CPU; a policy forbids it: seccomp, SELinux (execmem), systemd's "
@@ -263,7 +292,7 @@ tlxjit_cpu_status compile(std::string_view text, const tlxjit_cpu_options& optio
   Compilation compilation{text, options, program, failure};
   std::string message;
   if (!initialise(message) || !guarded(run_compilation, &compilation, message))
-    compilation.stop(TLXJIT_CPU_COMPILER, "LLVM gave up: " + message);
+    compilation.stop_llvm("LLVM gave up: " + message);
   return compilation.status;
 }
 

@@ -40,7 +40,10 @@ llvm::Error link(llvm::orc::JITTargetMachineBuilder builder, std::unique_ptr<llv
                  .setLinkProcessSymbolsByDefault(false)
                  .create();
   if (!jit) return jit.takeError();
-  (*jit)->getExecutionSession().setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
+  // Told before the lookup fails, which does not say why.
+  const auto reported = std::make_shared<std::string>();
+  (*jit)->getExecutionSession().setErrorReporter(
+      [reported](llvm::Error error) { *reported += llvm::toString(std::move(error)) + "\n"; });
   orc::SymbolMap symbols;
   auto add_address = [&](const char* name, orc::ExecutorAddr address) {
     symbols[(*jit)->mangleAndIntern(name)] = {address, llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
@@ -83,7 +86,7 @@ llvm::Error link(llvm::orc::JITTargetMachineBuilder builder, std::unique_ptr<llv
   if (auto error = (*jit)->addObjectFile(std::move(object))) return error;
   for (size_t i = 0; i < program.tasks.size(); ++i) {
     auto address = (*jit)->lookup(task_name(i));
-    if (!address) return address.takeError();
+    if (!address) return llvm::createStringError(*reported + llvm::toString(address.takeError()));
     program.tasks[i].entry = address->toPtr<TaskFunction>();
   }
   program.code = std::shared_ptr<orc::LLJIT>(std::move(*jit));

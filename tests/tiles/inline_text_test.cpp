@@ -1,7 +1,12 @@
 // tests/tiles/inline_text_test.cpp — inline text of the CPU: LLVM's inline assembly.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <gmock/gmock.h>
+#include <malloc.h>
+#include <unistd.h>
 
+#include <fstream>
+
+#include "backends/cpu/sanitizers_p.h"
 #include "tests/tiles/fixture.h"
 
 namespace tiles_test {
@@ -64,6 +69,75 @@ TEST(InlineText, ThatIsNoAssemblyIsRefusedWithItsLine) {
   EXPECT_EQ(error.code, ErrorCode::unsupported);
   EXPECT_THAT(error.message, HasSubstr("inline text for sm_90a"));
   EXPECT_EQ(error.location.line, line);
+}
+
+TEST(InlineText, WhatLlvmFindsLateIsTheUsersFaultToo) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"mov $9, $0", "there is no operand $9: there are 2, from $0 on"},
+      {"mov ${2:k}, $0", "there is no operand $2: there are 2, from $0 on"},
+      {"mov $99999999999, $0", "there is no operand $99999999999: there are 2, from $0 on"},
+      {"mov $, $0", "a $ is followed by no operand's number; a plain one is written $$"},
+      {"mov $1, ${", "a $ is followed by no operand's number; a plain one is written $$"},
+      {"mov $1, $", "a $ is followed by no operand's number; a plain one is written $$"},
+      {"mov $1, ${0", "${0 ends with }, after one letter at most: ${0:k}"},
+      {"mov $1, ${0:", "${0 ends with }, after one letter at most: ${0:k}"},
+      {"mov $1, ${0:kk}", "${0 ends with }, after one letter at most: ${0:k}"},
+      {"${:", "${: has no }"},
+      {"${:foo}", "there is no ${:foo}, only private, comment and uid"},
+      {"$( mov $( $1, $0 $)", "$( stands inside $( … $)"},
+      {"call a_symbol_that_nothing_has", "Symbols not found: [ a_symbol_that_nothing_has ]"},
+      {"call tlxjit_libm_sin; call other_symbol_that_nothing_has", "other_symbol_that_nothing_has"},
+      {".globl task_0\ntask_0:", "symbol 'task_0' is already defined"},
+  };
+  for (const auto& [text, log] : cases) {
+    SCOPED_TRACE(text);
+    uint32_t line = 0;
+    const Error error = refusal("cpu", text, "=r,r", &line);
+    EXPECT_EQ(error.code, ErrorCode::compiler_failed);
+    EXPECT_EQ(error.kind, ErrorKind::user);
+    EXPECT_EQ(error.stage, Stage::compile);
+    EXPECT_EQ(error.message, "CPU: LLVM refused the inline text of `inline`");
+    EXPECT_THAT(error.log, HasSubstr(log));
+    EXPECT_EQ(error.location.line, line);
+  }
+}
+
+TEST(InlineText, OfTwoThatAreFoundLateTheOneNamedIsToBlame) {
+  Kernel k{"inline"};
+  const Tensor to = k.tensor<int32_t>("o", {1});
+  uint32_t line = 0;
+  in_task(k, [&](Task& t) {
+    const Scalar x = k.inline_text("cpu", "mov ${1:k}, ${0:k} # $$ ${:comment}", "=r,r", Elem::i32, {k.program_id()});
+    line = __LINE__ + 1;
+    const Scalar y = k.inline_text("cpu", "call a_symbol_that_nothing_has", "=r,0", Elem::i32, {x});
+    to.store({0}, t.full<int32_t>({1}, y));
+  });
+  const auto exe = engine().compile(k, cpu());
+  ASSERT_FALSE(exe.ok());
+  EXPECT_EQ(exe.error().kind, ErrorKind::user);
+  EXPECT_EQ(exe.error().location.line, line) << to_string(exe.error());
+}
+
+size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  size_t all = 0, pages = 0;
+  file >> all >> pages;
+  return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(InlineText, RefusedCompilesLeaveNothingBehind) {
+  if (tlxjit::cpu::asan || tlxjit::cpu::tsan) GTEST_SKIP() << "their memory is not given back at once";
+  const char* const texts[] = {"mov $9, $0", "${", "${:foo}", "bogus $0", "call a_symbol_that_nothing_has"};
+  size_t settled = 0;
+  uint32_t line = 0;
+  constexpr int rounds = 1000;
+  for (int i = 0; i < rounds; ++i) {
+    refusal("cpu", texts[static_cast<size_t>(i) % std::size(texts)], "=r,r", &line);
+    if (i == rounds / 5) settled = resident_bytes();
+  }
+  malloc_trim(0);
+  // A compile that LLVM gives up would leave 1.5 MB each.
+  EXPECT_LT(resident_bytes(), settled + (size_t{4} << 20));
 }
 
 }  // namespace

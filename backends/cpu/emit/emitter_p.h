@@ -29,6 +29,12 @@ struct Unsupported {
   std::string what;
 };
 
+/// Likewise: inline text that LLVM would refuse.
+struct BadInlineText {
+  const Op* op;
+  std::string what;
+};
+
 /// What the functions of one kernel share.
 struct Unit {
   const Module& module;
@@ -285,6 +291,8 @@ class Emitter : public Elements {
   // debug.cpp
   void print(const Op& op);
   void assertion(const Op& op);
+
+  // inline_text.cpp
   void inline_text(const Op& op);
 
   Unit& unit_;
