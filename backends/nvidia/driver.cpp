@@ -47,6 +47,11 @@ const char* way_out(CuResult result) {
 Result<std::shared_ptr<Driver>> Driver::load(const std::string& path) {
   std::string why;
   Library library = open_library(path.empty() ? "libcuda.so.1" : path, why);
+  if (!library && !path.empty())
+    return missing(fmt::format("the NVIDIA driver cannot be loaded: {}; name the driver's file, or none to have "
+                               "libcuda.so.1 looked for",
+                               why),
+                   why);
   if (!library)
     return missing("the NVIDIA driver was not found (libcuda.so.1); install it, or use the CPU back end",
                    std::move(why));

@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <optional>
 
 TLXJIT_NAMESPACE_BEGIN
 namespace nvidia {
@@ -23,6 +25,16 @@ enum : int {
 };
 
 constexpr const char* file_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+
+constexpr int oldest = 12;  // major version
+
+constexpr const char* way_out =
+    "set TLXJIT_NVRTC_DIR to the folder of libnvrtc.so.13 (CUDA toolkit, or the PyPI package nvidia-cuda-nvrtc)";
+
+bool exists(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0;
+}
 
 bool is_folder(const std::string& path) {
   struct stat info;
@@ -111,25 +123,29 @@ std::vector<std::string> nvrtc_arguments(const std::string& arch, const NvrtcOpt
 
 Result<std::shared_ptr<Nvrtc>> Nvrtc::load(const NvrtcSearch& search) {
   std::string tried;
+  std::optional<Error> unfit;  // of the first file that is there and does not serve
   for (const auto& name : candidates(search)) {
     std::string why;
-    Library library = open_library(name, why);
-    if (!library) {
-      tried += why + "\n";
-      continue;
-    }
     auto nvrtc = std::make_shared<Nvrtc>();
-    nvrtc->library_ = std::move(library);
-    TLXJIT_TRY(nvrtc->bind());
-    nvrtc->preload_builtins();
-    nvrtc->identity_ = fmt::format("nvrtc {}.{} {} {}", nvrtc->major_, nvrtc->minor_, nvrtc->library_.build_id(),
-                                   nvrtc->builtins_.build_id());
-    return nvrtc;
+    nvrtc->library_ = open_library(name, why);
+    Result<void> fit;
+    if (nvrtc->library_) {
+      fit = nvrtc->bind();
+      if (fit) fit = nvrtc->open_builtins();
+    } else {
+      fit = missing(fmt::format("NVRTC cannot be loaded: {}; remove that file, or {}", why, way_out));
+    }
+    if (fit) {
+      nvrtc->identity_ = fmt::format("nvrtc {}.{} {} {}", nvrtc->major_, nvrtc->minor_, nvrtc->library_.build_id(),
+                                     nvrtc->builtins_.build_id());
+      return nvrtc;
+    }
+    tried += (nvrtc->library_ ? fit.error().message + "\n" + fit.error().log : why + "\n");
+    if (!unfit && (nvrtc->library_ || exists(name))) unfit = std::move(fit).error();
   }
-  return missing(
-      "NVRTC was not found; set TLXJIT_NVRTC_DIR to the folder of libnvrtc.so.13 (CUDA toolkit, or the PyPI package "
-      "nvidia-cuda-nvrtc)",
-      std::move(tried));
+  if (!unfit) return missing(fmt::format("NVRTC was not found; {}", way_out), std::move(tried));
+  unfit->log = std::move(tried);
+  return *unfit;
 }
 
 Result<void> Nvrtc::bind() {
@@ -144,14 +160,30 @@ Result<void> Nvrtc::bind() {
 #undef OPTIONAL
 #undef REQUIRED
   if (nvrtcVersion(&major_, &minor_) != nvrtc_success) return missing(library_.path + " does not tell its version", {});
+  if (major_ < oldest)
+    return missing(fmt::format("{} is NVRTC {}.{}, and tlxjit needs that of CUDA {} or newer; {}", library_.path,
+                               major_, minor_, oldest, way_out));
   return {};
 }
 
 // NVRTC opens its builtins by soname at the first compile and has no RPATH, so a copy in a folder
 // of its own is found only if the process has that soname loaded already.
-void Nvrtc::preload_builtins() {
-  std::string why;
-  builtins_ = open_library(fmt::format("{}/libnvrtc-builtins.so.{}.{}", folder_of(library_.path), major_, minor_), why);
+Result<void> Nvrtc::open_builtins() {
+  const std::string file = fmt::format("libnvrtc-builtins.so.{}.{}", major_, minor_);
+  std::string real = library_.path, log;
+  if (char* resolved = realpath(library_.path.c_str(), nullptr)) {
+    real = resolved;
+    std::free(resolved);
+  }
+  for (const std::string& name : {folder_of(library_.path) + "/" + file, folder_of(real) + "/" + file, file}) {
+    std::string why;
+    builtins_ = open_library(name, why);
+    if (builtins_) return {};
+    if (log.find(why) == std::string::npos) log += why + "\n";
+  }
+  return missing(fmt::format("{} needs {}, which cannot be loaded; put that file of the same package beside it, or {}",
+                             library_.path, file, way_out),
+                 std::move(log));
 }
 
 std::string Nvrtc::program_log(NvrtcProgram program) const {

@@ -44,7 +44,8 @@ struct NvrtcResult {
   double wall_ms = 0;
 };
 
-/// A loaded NVRTC. Compiles may run on several threads at once: it has no global lock.
+/// A loaded NVRTC of CUDA 12 or newer, with its builtins. Compiles may run on several threads at once: it has no global
+/// lock.
 class Nvrtc {
  public:
   static Result<std::shared_ptr<Nvrtc>> load(const NvrtcSearch& search);
@@ -62,7 +63,7 @@ class Nvrtc {
 
  private:
   Result<void> bind();
-  void preload_builtins();
+  Result<void> open_builtins();
   std::string program_log(NvrtcProgram program) const;
 
   Library library_;
