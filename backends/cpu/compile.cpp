@@ -8,6 +8,7 @@
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/OptBisect.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
@@ -63,6 +64,19 @@ struct Diagnostics final : llvm::DiagnosticHandler {
   std::string& text;
   std::map<std::string, uint64_t>& frames;
   uint32_t& inline_op;
+};
+
+/// Leaves loop strength reduction out. For each address of a loop it walks over the blocks before it, so that its time
+/// grows with the square of the loops that stand one after the other: half the time of a kernel of 400 tiles.
+class WithoutStrengthReduction final : public llvm::OptPassGate {
+ public:
+  static constexpr size_t most_blocks = 512;  // a function of more is compiled so
+
+  static bool suits(const llvm::Module& code) {
+    return std::any_of(code.begin(), code.end(), [](const llvm::Function& fn) { return fn.size() > most_blocks; });
+  }
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override { return pass != "Loop Strength Reduction"; }
+  bool isEnabled() const override { return true; }
 };
 
 struct Compilation {
@@ -192,6 +206,7 @@ void Compilation::build(const Module& module) {
   std::string diagnostics;
   std::map<std::string, uint64_t> frames;
   uint32_t inline_op = UINT32_MAX;
+  WithoutStrengthReduction gate;
   llvm::LLVMContext context;
   context.setDiagnosticHandler(std::make_unique<Diagnostics>(diagnostics, frames, inline_op));
   llvm::Module code("tlxjit", context);
@@ -203,6 +218,7 @@ void Compilation::build(const Module& module) {
   llvm::raw_string_ostream out(fault);
   if (llvm::verifyModule(code, &out)) return stop(TLXJIT_CPU_COMPILER, "the emitted code is invalid: " + fault);
   optimise(code, **machine);
+  if (WithoutStrengthReduction::suits(code)) context.setOptPassGate(gate);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream object(bytes);
   llvm::legacy::PassManager passes;
