@@ -262,6 +262,14 @@ void Kernel::loop(const std::function<Tile()>& condition, const std::function<vo
 const std::string& Kernel::name() const { return state_->module.name; }
 const std::vector<Error>& Kernel::faults() const { return state_->faults; }
 
+/// Whether regions nest deeper than `most`, which the verifier refuses.
+static bool nests_deeper(const Block& block, int most) {
+  for (const auto& op : block.ops)
+    for (const Block& region : op->regions)
+      if (most == 0 || nests_deeper(region, most - 1)) return true;
+  return false;
+}
+
 std::vector<Error> BuilderState::finished(Module& out) const {
   std::vector<Error> all = faults;
   for (const DeclaredTask& task : tasks) {
@@ -271,7 +279,7 @@ std::vector<Error> BuilderState::finished(Module& out) const {
   // What the verifier would say of a kernel with pieces missing repeats the builder's faults.
   if (!all.empty()) return all;
   out = module.clone();
-  promote_variables(out);
+  if (!nests_deeper(out.body, max_nesting)) promote_variables(out);  // its time is that of ops times depth
   all = tlxjit::verify(out);
   for (Error& fault : all)
     if (!fault.location.known()) fault.location = at;

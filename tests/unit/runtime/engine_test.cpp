@@ -155,6 +155,7 @@ TEST_F(EngineTest, RegionsNestToTheLimitAndNoDeeper) {
     EXPECT_THAT(out, ::testing::Each(1.f)) << as;
     CompileOptions o;
     o.as = as;
+    EXPECT_EQ(nested(5000, line).verify().size(), 1u) << "of all that are too deep the outermost";
     const auto refused = engine.compile(nested(max_nesting + 1, line), device, o);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, ErrorKind::user);
