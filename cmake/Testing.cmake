@@ -29,6 +29,8 @@ function(tlxjit_test name)
   if(arg_SOURCES MATCHES "support/allocations.cpp")
     # Its operator new takes what only the sanitizer's operator delete[] may give back.
     string(REPLACE "ASAN_OPTIONS=" "ASAN_OPTIONS=alloc_dealloc_mismatch=0:" environment "${environment}")
+    # g++ that sees it inlined warns of its malloc.
+    set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   endif()
   # gtest_discover_tests loses all but the first element of a list; ctest reads this file after the one made by it.
   set(properties ${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake)
