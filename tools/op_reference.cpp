@@ -87,8 +87,10 @@ int main() {
                   escaped(op.meaning).c_str());
     }
   }
-  std::puts("\n## Names taken\n\nText that uses one is refused by name.\n\n| op | needs | meaning |\n|---|---|---|");
+  std::puts(
+      "\n## Names taken\n\nText that uses one is refused by name.\n\n| op | types | needs | meaning "
+      "|\n|---|---|---|---|");
   for (const LaterOp& op : later_ops())
-    std::printf("| `%s` | %s | %s |\n", std::string(op.text).c_str(), std::string(op.needs).c_str(),
-                escaped(op.meaning).c_str());
+    std::printf("| `%s` | %s | %s | %s |\n", std::string(op.text).c_str(), escaped(op.types).c_str(),
+                std::string(op.needs).c_str(), escaped(op.meaning).c_str());
 }

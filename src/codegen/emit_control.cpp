@@ -24,10 +24,7 @@ void Emitter::op(const Op& op, const Block& block, size_t index) {
     case OpCode::yield: return;
     case OpCode::view:
     case OpCode::part:
-    case OpCode::trans:
-    case OpCode::view_slice:
-    case OpCode::view_reshape:
-    case OpCode::view_reinterpret: return;  // the ops that read a view follow it back to its buffer
+    case OpCode::trans: return;  // the ops that read a view follow it back to its buffer
     case OpCode::get:
       if (is_tile(op.result())) return tile_op(op, block, index);
       out_->line(fmt::format("const {} {} = {};", c_type(module_.type(op.result()).elem), declare(op.result()),

@@ -202,7 +202,7 @@ std::string Emitter::element(const Op& op, Elem in, const std::string& dest, con
     }
     case OpCode::select: return equals(fmt::format("{} ? {} : {}", a, b, c));
     case OpCode::cast: return convert(op, in, out, dest, a);
-    default: fail(op, "not supported by this back end"); return {};
+    default: fail(op, "the op table lets this back end have it", ErrorCode::internal_error); return {};
   }
 }
 

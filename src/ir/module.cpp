@@ -21,7 +21,7 @@ constexpr std::array op_table = {
 
 constexpr std::array later_table = {
 #define TLX_OP(...)
-#define TLX_LATER(family, text, needs, meaning) LaterOp{Family::family, text, needs, meaning},
+#define TLX_LATER(family, text, types, needs, meaning) LaterOp{Family::family, text, types, needs, meaning},
 #include "tlxjit/ir/ops.def"
 #undef TLX_LATER
 #undef TLX_OP

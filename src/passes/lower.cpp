@@ -81,6 +81,7 @@ Result<Module> lower(const Module& portable, const Target& target) {
     error.message = "the module is lowered already, for " + portable.target;
     return error;
   }
+  TLXJIT_TRY(check_capabilities(portable, target));  // before what a pass has to say of it
   Module module = portable.clone();
   module.level = Level::lowered;
   module.target = target.name;

@@ -28,7 +28,7 @@ Result<Target> find_target(std::string_view name);
 /// addresses in shared memory. The result passes verify(). Errors name the user's line.
 Result<Module> lower(const Module& portable, const Target& target);
 
-/// Refuses the first op of a lowered module that needs what the target lacks, and names the targets that have it.
+/// Refuses the first op of a module that needs what the target lacks, and names the targets that have it.
 Result<void> check_capabilities(const Module& module, const Target& target);
 
 /// An error of the lowering at an op.

@@ -111,7 +111,7 @@ TEST_P(Rows, BL_077_NormOverPaddedWidths) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(On, Rows, places, place_name);
+INSTANTIATE_TEST_SUITE_P(On, Rows, ::testing::Values(Where{"cpu", "", "cpu"}), place_name);
 
 }  // namespace
 }  // namespace kernels_test

@@ -79,7 +79,7 @@ TEST_P(Tables, Embedding) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(On, Tables, places, place_name);
+INSTANTIATE_TEST_SUITE_P(On, Tables, ::testing::Values(Where{"cpu", "", "cpu"}), place_name);
 
 }  // namespace
 }  // namespace kernels_test

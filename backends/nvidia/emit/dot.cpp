@@ -102,10 +102,6 @@ SharedView HopperTarget::follow(Emitter& e, const Op& user, Value value) {
     }
     return view;
   }
-  if (op->code != OpCode::view) {
-    e.fail(*op, "is not supported by the NVIDIA back end as an operand of dots");
-    return view;
-  }
   view.buffer = e.module().def(op->operand(0));
   const Type& type = e.module().type(op->operand(0));
   view.stored = type.shape;

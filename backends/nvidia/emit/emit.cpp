@@ -16,6 +16,7 @@ Result<EmittedKernel> emit_cuda(const Module& lowered) {
   }
   auto facts = find_target(lowered.target);
   if (!facts) return facts.error();
+  TLXJIT_TRY(check_capabilities(lowered, *facts));
   auto abi = make_abi(lowered);
   if (!abi) return abi.error();
   auto placement = place_tasks(lowered);

@@ -123,7 +123,7 @@ void HopperTarget::hardware(Emitter& e, const Op& op) {
     case OpCode::load_scalar: return load(e, op);
     case OpCode::workspace_add:
     case OpCode::workspace_set: return workspace(e, op);
-    default: return e.fail(op, "not supported by the NVIDIA back end");
+    default: return e.fail(op, "the op table lets the NVIDIA back end have it", ErrorCode::internal_error);
   }
 }
 

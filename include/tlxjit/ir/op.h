@@ -75,6 +75,7 @@ struct OpInfo {
 struct LaterOp {
   Family family;
   std::string_view text;
+  std::string_view types;  ///< of operands → results
   std::string_view needs;
   std::string_view meaning;
 };

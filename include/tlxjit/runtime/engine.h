@@ -55,7 +55,7 @@ struct EngineOptions {
 
 struct CompileOptions {
   /// On the CPU: lower for this target (`sm_90a`) instead of `cpu`, so that its protocol of copies and barriers is
-  /// what runs. Empty: the device's own target.
+  /// what runs; ops that the target has no code for are refused, as there. Empty: the device's own target.
   std::string as;
   /// Line tables in the binary, for profilers.
   bool lineinfo = false;

@@ -35,6 +35,7 @@ TEST(OpTable, NamesTakenAreNoOps) {
   ASSERT_FALSE(later_ops().empty());
   for (const LaterOp& op : later_ops()) {
     EXPECT_FALSE(parse_op_code(op.text).has_value()) << op.text;
+    EXPECT_NE(op.types.find("→"), std::string_view::npos) << op.text;
     EXPECT_FALSE(op.needs.empty()) << op.text;
     EXPECT_FALSE(op.meaning.empty()) << op.text;
   }

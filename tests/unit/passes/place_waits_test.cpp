@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "src/passes/lower_p.h"
+#include "tests/unit/passes/lowering.h"
 #include "tlxjit/ir/text.h"
 #include "tlxjit/kernels/attention.h"
 #include "tlxjit/kernels/gemm.h"
@@ -45,7 +45,7 @@ std::string skeleton(const Block& block, bool memory = false) {
 std::string consumer_skeleton(const Kernel& kernel) {
   auto module = kernel.module();
   EXPECT_TRUE(module.ok()) << to_string(module.error());
-  auto lowered = lower(*module, *find_target("sm_90a"));
+  auto lowered = lower(*module, with_all_ops("sm_90a"));
   EXPECT_TRUE(lowered.ok()) << to_string(lowered.error());
   for (const auto& op : lowered->body.ops)
     if (op->code == OpCode::task && op->attrs.text("name") == "consumer") return skeleton(op->regions[0]);
