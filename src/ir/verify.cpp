@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tlxjit/ir/verify.h"
 
+#include <algorithm>
 #include <set>
 
 #include "src/ir/check_p.h"
@@ -14,7 +15,10 @@ namespace {
 class Verifier {
  public:
   explicit Verifier(const Module& module)
-      : module_(module), visible_(module.value_count(), false), view_steps_(module.value_count(), 0) {}
+      : module_(module),
+        visible_(module.value_count(), false),
+        refused_(module.value_count(), false),
+        view_steps_(module.value_count(), 0) {}
 
   std::vector<Error> run() {
     for (const char* name : {"threads", "shared_bytes"})
@@ -115,17 +119,32 @@ class Verifier {
     defined_.resize(mark);
   }
 
+  /// What is wrong with an op by itself or where it stands.
+  std::string fault_of(const Op& op, Place place, bool last) {
+    for (Value v : op.operands)
+      if (v >= visible_.size() || !visible_[v])
+        return "uses a value that is not defined here: made later, or in a block that has ended";
+    if (std::string what = check_op(module_, op); !what.empty()) return what;
+    if (std::string what = misplaced(op, place); !what.empty()) return what;
+    if (std::string what = misformed(op); !what.empty()) return what;
+    return op.code == OpCode::yield && !last ? "is the last op of its region" : "";
+  }
+
+  bool is_refused(Value v) const { return v < refused_.size() && refused_[v]; }
+
   void op(const Op& op, Place place, bool last) {
     // One that is refused is there all the same.
     const bool is_grid = op.code == OpCode::grid || op.code == OpCode::schedule, second = is_grid && has_grid_;
     has_grid_ |= is_grid;
-    for (Value v : op.operands)
-      if (v >= visible_.size() || !visible_[v])
-        return report(op, "uses a value that is not defined here: made later, or in a block that has ended");
-    if (std::string what = check_op(module_, op); !what.empty()) return report(op, std::move(what));
-    if (std::string what = misplaced(op, place); !what.empty()) return report(op, std::move(what));
-    if (std::string what = misformed(op); !what.empty()) return report(op, std::move(what));
-    if (op.code == OpCode::yield && !last) return report(op, "is the last op of its region");
+    tasks_ += op.code == OpCode::task;
+    // What uses a refused op's results says nothing: the cause has been told.
+    const bool follows = std::ranges::any_of(op.operands, [&](Value v) { return is_refused(v); });
+    std::string what = follows ? std::string() : fault_of(op, place, last);
+    if (follows || !what.empty()) {
+      if (!follows) report(op, std::move(what));
+      for (Value v : op.results) refused_[v] = true;
+      return;
+    }
     if (op.code == OpCode::dim || op.code == OpCode::scalar || op.code == OpCode::tensor)
       if (!names_.insert(std::string(op.attrs.text("name"))).second)
         report(op, "the name '" + std::string(op.attrs.text("name")) + "' is taken");
@@ -147,7 +166,7 @@ class Verifier {
       }
       close(mark);
     } else {
-      if (op.code == OpCode::task) ++tasks_, place = Place::task;
+      if (op.code == OpCode::task) place = Place::task;
       if (op.code == OpCode::schedule) place = Place::schedule;
       nested_each_ += op.code == OpCode::each;
       for (const Block& region : op.regions) block(region, place);
@@ -158,7 +177,7 @@ class Verifier {
   }
 
   const Module& module_;
-  std::vector<bool> visible_;
+  std::vector<bool> visible_, refused_;
   std::vector<uint8_t> view_steps_;  // parts and transpositions between a view and its buffer
   std::vector<Value> defined_;
   std::vector<Error> faults_;

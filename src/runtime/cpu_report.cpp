@@ -37,8 +37,9 @@ std::string line_of(const Module& module, const std::vector<const Op*>& ops, con
   } else {
     line += "for phase " + std::to_string(b.phase) + " of `" + name_of(op_at(ops, b.object_op), "a barrier") +
             "`, slot " + std::to_string(b.slot) + ": " + count(b.arrivals, "arrival");
-    if (b.bytes != 0) line += " and " + count(b.bytes, "byte");
+    if (b.bytes > 0) line += " and " + count(b.bytes, "byte");
     line += " missing";
+    if (b.bytes < 0) line += ", " + count(-int64_t{b.bytes}, "byte") + " more than expected";
   }
   if (wait) line += "; " + to_string(module.location(*wait));
   return line;

@@ -91,6 +91,28 @@ TEST(Verify, OpsInTasks) {
   for (const auto& [ops, message] : cases) EXPECT_EQ(only_fault(kernel_text("", ring_ops + ops)), message) << ops;
 }
 
+TEST(Verify, OnlyTheCauseIsTold) {
+  EXPECT_EQ(only_fault(kernel_text("",
+                                   "%30 = add %3, %4 : i32\n %31 = add %30, %3 : i32\n if %12 {\n %32 = add %31, "
+                                   "%30 : i32\n } {\n }\n for %3, %31, %30 {\n (%33: i32)\n }")),
+            "add: the operands differ: i32 and f32; cast or broadcast one of them");
+  EXPECT_EQ(only_fault(kernel_text("%30 = ring [fields = \"\"] : ring<2>",
+                                   "%31 = acquire %30 : slot\n publish %31\n %32 = wait_slot %30 : slot")),
+            "ring: has no fields; slot() adds one");
+  // A task that is refused is a task.
+  const auto module = parse(R"(tlx 1 portable
+kernel "k" {
+  %0 = const [value = 1] : i32
+  grid %0
+  task [name = "t", warps = 3, replicas = 1] {
+  }
+})");
+  ASSERT_TRUE(module) << to_string(module.error());
+  const auto faults = verify(*module);
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults[0].message, "task: an instance has 1, 2, 4 or 8 warps, not 3");
+}
+
 TEST(Verify, DeclarationsOutsideTasks) {
   const std::pair<const char*, const char*> cases[] = {
       {"%30 = splat %4 : tile<4xf32>", "splat: stands in a task; code outside tasks forms scalars only"},

@@ -51,6 +51,25 @@ TEST_F(EngineTest, ADeadlockIsReported) {
   }
 }
 
+TEST_F(EngineTest, MoreBytesThanExpectedAreToldAsSuch) {
+  Kernel k{"much"};
+  const Tensor x = k.tensor<float>("x", {64});
+  const SharedBuffer buffer = k.buffer<float>(1, {64});
+  const Barrier full = k.barrier(1, 1, "full");
+  k.grid(1);
+  k.task("t").body([&] {
+    full[0].expect(16);
+    full[0].load(buffer[0], x, {0});
+    full[0].wait(0);
+  });
+  alignas(16) static float in[64];
+  const auto result = compile(k).launch({tensor<float>(in, {64})});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::deadlock);
+  EXPECT_THAT(result.error().log, HasSubstr("waits for phase 0 of `full`, slot 0: 0 arrivals missing, 240 bytes more "
+                                            "than expected; "));
+}
+
 const char* const crossed_text = R"(tlx 1 lowered cpu
 kernel "crossed" [threads = 256, shared_bytes = 64] {
   %0 = const [value = 3] : i32
