@@ -45,6 +45,13 @@ std::string check_buffer(const Module& module, const Op& op) {
   const int64_t swizzle = op.attrs.integer("swizzle", op.attrs.find("swizzle") ? -1 : 0);
   if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128) return "swizzle is 0, 32, 64 or 128 bytes";
   const int64_t size = t.slots * t.shape.elements() * bytes(t.elem);
+  if (swizzle != 0 && module.level == Level::portable) {  // one that the lowering chooses, it chooses to fit
+    if (t.shape.elements() * bytes(t.elem) % 1024)
+      return "a slot of " + to_string(t) + " is no multiple of 1024 bytes; use rows in multiples of 8";
+    if (const int64_t at = op.attrs.integer("at", 0); at % 1024)
+      return "a swizzled buffer begins on a multiple of 1024 bytes, not on byte " + std::to_string(at) +
+             " of what it shares";
+  }
   if (op.operands.empty()) {
     if (op.attrs.find("at")) return "at goes with a buffer whose storage is shared";
   } else {

@@ -42,9 +42,6 @@ Result<void> allocate_shared(Module& module, const Target& target) {
       if (op->code != OpCode::buffer || !op->operands.empty() || (coarse.count(op.get()) != 0) != swizzled) continue;
       const Type& type = module.type(op->results[0]);
       const int64_t slot = round_up(type.shape.elements() * bytes(type.elem), swizzled ? 1024 : 16);
-      if (op->attrs.integer("swizzle") && slot != type.shape.elements() * bytes(type.elem))
-        return lower_error(
-            module, *op, "a slot of " + to_string(type) + " is no multiple of 1024 bytes; use rows in multiples of 8");
       offset = round_up(offset, swizzled ? 1024 : 16);
       op->attrs.set("offset", offset);
       offset += slot * type.slots;

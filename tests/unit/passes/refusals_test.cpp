@@ -72,16 +72,6 @@ void expect_refused(const std::string& message, const std::function<uint32_t(Ker
   EXPECT_NE(module.error().location.file.find("refusals_test.cpp"), std::string::npos) << message;
 }
 
-TEST(Refusals, SlotsOfASwizzledBufferAreWholePatterns) {
-  expect_refused("buffer: a slot of buffer<2, 4x64xbf16> is no multiple of 1024 bytes; use rows in multiples of 8",
-                 [](Kernel& k) -> uint32_t {
-                   k.grid(1);
-                   auto buf = k.buffer<bf16>(2, {4, 64}, {.swizzle = 128});
-                   k.task("t").body([&](Task&) { (void)buf[0].load(); });
-                   return __LINE__ - 2;
-                 });
-}
-
 /// Builds a kernel whose producer fills a slot of a ring from a tensor by `load`, which returns its line.
 auto filled_by(const std::vector<int>& extents, const std::function<uint32_t(const Tensor&, const Slot&)>& load) {
   return [extents, load](Kernel& k) {
