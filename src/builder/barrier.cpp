@@ -58,11 +58,13 @@ void BarrierSlot::wait(Operand phase) const {
 }
 
 void BarrierSlot::arrive(ArriveOptions options, std::source_location at) const {
-  if (state_) state_->emit(OpCode::arrive, {barrier_, slot_}, {}, attrs_of(options), at);
+  if (state_ && state_->knows(options.per, Arrive::PerWarp, "Arrive", at))
+    state_->emit(OpCode::arrive, {barrier_, slot_}, {}, attrs_of(options), at);
 }
 
 void BarrierSlot::arrive_remote(Operand rank, ArriveOptions options) const {
-  if (BuilderState* s = kernel_of(state_, {&rank}, rank.at))
+  BuilderState* s = kernel_of(state_, {&rank}, rank.at);
+  if (s && s->knows(options.per, Arrive::PerWarp, "Arrive", rank.at))
     s->emit(OpCode::arrive_remote, {barrier_, slot_, s->index(rank)}, {}, attrs_of(options), rank.at);
 }
 
@@ -124,9 +126,11 @@ void Cursor::next(std::source_location at) {
 // --- fences and waits ---
 
 void Kernel::fence(Fence what, std::source_location at) {
+  BuilderState& s = use(at);
+  if (!s.knows(what, Fence::System, "Fence", at)) return;
   Attrs attrs;
   if (what != Fence::Shared) attrs.set("scope", std::string(what == Fence::Gpu ? "gpu" : "system"));
-  use(at).emit(OpCode::fence, {}, {}, std::move(attrs), at);
+  s.emit(OpCode::fence, {}, {}, std::move(attrs), at);
 }
 
 void Kernel::dots_wait(int pending, std::source_location at) {

@@ -26,7 +26,8 @@ void Flag::emit(OpCode op, Operand value, Attrs attrs, const std::source_locatio
   s->emit(op, std::move(operands), {}, std::move(attrs), at);
 }
 
-void Flag::wait(Is how, Operand value, std::source_location at) const {
+void Flag::wait(Compare how, Operand value, std::source_location at) const {
+  if (state_ && !state_->knows(how, Compare::greater_equal, "Compare", at)) return;
   Attrs attrs;
   attrs.set("pred", word<Predicate>(how));
   emit(OpCode::flag_wait, value, std::move(attrs), at);

@@ -1,8 +1,7 @@
-// src/builder/kernel.cpp — declarations, schedules, tasks and control flow.
+// src/builder/kernel.cpp — declarations, variables and branches; the finished kernel.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tlxjit/builder/kernel.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <new>
 
@@ -12,12 +11,6 @@
 TLXJIT_NAMESPACE_BEGIN
 
 namespace {
-
-Attrs named(std::string_view name) {
-  Attrs attrs;
-  attrs.set("name", std::string(name));
-  return attrs;
-}
 
 Error no_memory() {
   Error error;
@@ -32,6 +25,11 @@ Error no_memory() {
 
 Kernel::Kernel(std::string name, std::source_location at)
     : state_(std::make_shared<BuilderState>(std::move(name), at)) {}
+Kernel Kernel::generated(std::string name, std::source_location caller) {
+  Kernel kernel(std::move(name), caller);
+  kernel.state_->caller = caller;
+  return kernel;
+}
 Kernel::Kernel(std::shared_ptr<BuilderState> state) : state_(std::move(state)) {}
 Kernel::~Kernel() = default;
 // What was moved away keeps the state, to tell it where it is used all the same.
@@ -85,150 +83,6 @@ Scalar Kernel::scalar(Elem elem, std::string_view name, std::optional<double> ab
 
 void Kernel::fault(std::string message, std::source_location at) { use(at).fault(std::move(message), at); }
 
-Ring Kernel::ring(int stages, std::source_location at) {
-  // Fields come later, one slot() at a time: the op starts with none and is checked as a whole by verify().
-  BuilderState& s = use(at);
-  Ring ring;
-  ring.state_ = s.shared_from_this();
-  Attrs attrs;
-  attrs.set("fields", std::string());
-  auto op = s.module.make(OpCode::ring, {}, {Type::ring(stages)}, std::move(attrs), s.module.add_location(at));
-  ring.value_ = op->results[0];
-  s.blocks.back()->ops.push_back(std::move(op));
-  return ring;
-}
-
-Tiles Kernel::schedule(const char* kind, Operand total, const std::function<TileAt(Index)>& map) {
-  BuilderState& s = use(total.at);
-  Tiles tiles;
-  tiles.state_ = s.shared_from_this();
-  const Location at = total.at;
-  if (!map) {
-    s.fault("schedule: the function is empty", at);
-    return tiles;
-  }
-  Attrs attrs;
-  attrs.set("kind", std::string(kind));
-  const Value count = s.index(total);
-  if (count == no_value) return tiles;
-  auto op = s.module.make(OpCode::schedule, {count}, {Type::schedule(0)}, std::move(attrs), s.module.add_location(at));
-  const ForgetUnlessKept guard{s, op};
-  Block& region = op->regions[0];
-  region.args.push_back(s.module.new_value(Type::scalar(Elem::i32)));
-  bool poison = false;
-  s.inside(region, [&] {
-    TileAt tile = map(s.constant_handle(region.args[0]));
-    std::vector<Value> yielded = {s.read(tile.taken, at)};
-    for (const Index& i : tile.indices) yielded.push_back(s.read(i, at));
-    poison = std::ranges::find(yielded, no_value) != yielded.end();
-    s.emit(OpCode::yield, std::move(yielded), {}, {}, at);
-    s.module.set_type(op->results[0], Type::schedule(static_cast<int32_t>(tile.indices.size())));
-  });
-  if (poison || !s.check(op, at)) return tiles;
-  tiles.value_ = op->results[0];
-  s.blocks.back()->ops.push_back(std::move(op));
-  return tiles;
-}
-
-Tiles Kernel::persistent(Operand rows, Operand columns, PersistentOptions options) {
-  return grid_of("static", rows, columns, options);
-}
-Tiles Kernel::tiles(Operand rows, Operand columns) { return grid_of("grid", rows, columns, {}); }
-
-Tiles Kernel::grid_of(const char* kind, const Operand& rows, const Operand& columns, PersistentOptions options) {
-  BuilderState& s = use(rows.at);
-  if (options.group < 0) s.fault("persistent: group is 0 or more, not " + std::to_string(options.group), rows.at);
-  const Tile r = s.constant_handle(s.index(rows)), c = s.constant_handle(s.index(columns));
-  const Tile total = Operand(r, rows.at) * Operand(c, columns.at);
-  if (moved_) return {};
-  return schedule(kind, Operand(total, rows.at), [&](Index t) -> TileAt {
-    const Tile taken = s.constant_handle(s.literal(Operand(true, rows.at), Elem::b1));
-    if (options.group <= 0) return {taken, {t / c, t % c}};
-    // Groups of rows, inside a group column by column: a wave of programs covers a nearly square piece of the
-    // grid, so that it re-reads as little as possible.
-    const Index in_group = options.group * c;
-    const Index group = t / in_group, rest = t % in_group;
-    // At least 1 for every tile; said so, the divisions below are known to be unsigned.
-    const Index height = max(min(r - group * options.group, options.group), 1);
-    return {taken, {group * options.group + rest % height, rest / height}};
-  });
-}
-
-Tiles Kernel::dynamic(Operand total, const std::function<TileAt(Index)>& map) {
-  return schedule("dynamic", total, map);
-}
-Tiles Kernel::persistent(Operand total, const std::function<TileAt(Index)>& map) {
-  return schedule("static", total, map);
-}
-
-TaskBuilder Kernel::task(std::string_view name, std::source_location at) {
-  BuilderState& s = use(at);
-  TaskBuilder task;
-  task.state_ = s.shared_from_this();
-  s.tasks.push_back({std::string(name), at, false});
-  task.number_ = static_cast<int>(s.tasks.size());
-  return task;
-}
-
-void TaskBuilder::run(const std::function<void(Task&)>& fn) {
-  BuilderState& s = *state_;
-  DeclaredTask& declared = s.tasks[static_cast<size_t>(number_) - 1];
-  const Location at = declared.at;
-  declared.has_body = true;
-  if (s.in_task()) return s.fault("task: a task stands in no other task", at);
-  if (!fn) return s.fault("task: the function is empty", at);
-  Attrs attrs = named(declared.name);
-  attrs.set("warps", int64_t{warps_});
-  attrs.set("replicas", int64_t{replicas_});
-  if (registers_ != 0) attrs.set("registers", int64_t{registers_});
-  if (staggered_) attrs.set("staggered", int64_t{1});
-  struct Leave {
-    BuilderState& state;
-    ~Leave() {
-      state.task = 0;
-      state.at_task_end.clear();
-    }
-  } leave{s};
-  s.task = number_;
-  s.task_warps = warps_ > 0 ? warps_ : 1;
-  s.emit_with_regions(OpCode::task, {}, std::move(attrs), at, [&](Op& op) {
-    s.inside(op.regions[0], [&] {
-      Task task;
-      task.state_ = state_;
-      task.number_ = number_;
-      task.replicas_ = replicas_ > 0 ? replicas_ : 1;
-      fn(task);
-      for (const auto& end : s.at_task_end) end();
-    });
-  });
-}
-
-Range Kernel::range(Operand high) { return range(Operand(0, high.at), high, Operand(1, high.at)); }
-Range Kernel::range(Operand low, Operand high) { return range(low, high, Operand(1, low.at)); }
-
-Range Kernel::range(Operand low, Operand high, Operand step) {
-  BuilderState& s = use(low.at);
-  Range range;
-  range.state_ = s.shared_from_this();
-  range.low_ = s.index(low);
-  range.high_ = s.index(high);
-  range.step_ = s.index(step);
-  return range;
-}
-
-void Range::run(const std::function<void(Index&)>& fn, std::source_location at) const {
-  if (!state_) return;
-  if (!fn) return state_->fault("each: the function is empty", at);
-  state_->emit_with_regions(OpCode::for_, {low_, high_, step_}, {}, at, [&](Op& op) {
-    Block& region = op.regions[0];
-    region.args.push_back(state_->module.new_value(Type::scalar(Elem::i32)));
-    state_->inside(region, [&] {
-      Index i = state_->constant_handle(region.args[0]);
-      fn(i);
-    });
-  });
-}
-
 Tile Kernel::variable(Operand value) {
   BuilderState& s = use(value.at);
   if (value.is_tile) return value.tile.state ? s.copy(value.tile, value.at) : of_no_kernel({&value}, no_tile, value.at);
@@ -274,7 +128,7 @@ std::vector<Error> BuilderState::finished(Module& out) const {
   std::vector<Error> all = faults;
   for (const DeclaredTask& task : tasks) {
     if (task.has_body) continue;
-    all.push_back(fault_of("task: '" + task.name + "' has no body", task.at));
+    all.push_back(fault_of("task: '" + task.name + "' has no body", told_at(task.at)));
   }
   // What the verifier would say of a kernel with pieces missing repeats the builder's faults.
   if (!all.empty()) return all;

@@ -11,9 +11,11 @@ void Kernel::grid(Operand programs) {
 }
 
 void Kernel::math(MathMode mode, std::source_location at) {
+  BuilderState& s = use(at);
+  if (!s.knows(mode, MathMode::Precise, "MathMode", at)) return;
   Attrs attrs;
   attrs.set("mode", std::string(mode == MathMode::Precise ? "precise" : "fast"));
-  use(at).emit(OpCode::math, {}, {}, std::move(attrs), at);
+  s.emit(OpCode::math, {}, {}, std::move(attrs), at);
 }
 
 Index Kernel::program_id(std::source_location at) {

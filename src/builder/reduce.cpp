@@ -25,18 +25,24 @@ std::pair<BuilderState*, Value> read_tile(const Operand& x) {
   return {s, s ? s->read(x.tile, x.at) : no_value};
 }
 
-Tile reduction(const char* kind, const Operand& x, int axis, Extent extent = Extent::Whole,
+Tile reduction(const char* kind, const Operand& x, int axis, ReduceOptions options = {},
                std::optional<Elem> gives = {}) {
   const auto [s, v] = read_tile(x);
   if (v == no_value) return s ? s->poison() : of_no_kernel({&x}, not_tiles, x.at);
   Type type = without_axis(s->module.type(v), axis);
   if (gives) type.elem = *gives;
   Attrs attrs = with_axis(kind, axis);
-  attrs.set("partial", int64_t{extent == Extent::Partial});
+  attrs.set("partial", int64_t{options.partial});
   return s->handle(s->emit(OpCode::reduce, {v}, {type}, std::move(attrs), x.at), x.at);
 }
 
 /// reduce.custom and scan.custom: runs `join` once to write the region.
+/// The kernel of x where this is no Reduction, after a fault in it.
+BuilderState* refuses(Reduction kind, const Operand& x) {
+  BuilderState* s = x.tile.state.get();
+  return s && !s->knows(kind, Reduction::bit_xor, "Reduction", x.at) ? s : nullptr;
+}
+
 std::vector<Tile> custom(OpCode code, std::initializer_list<Operand> xs, int axis, Attrs attrs, const JoinMany& join) {
   BuilderState* kernel = kernel_of(pointers(xs));
   if (!kernel) return {of_no_kernel(pointers(xs), not_tiles, xs.size() ? xs.begin()->at : std::source_location())};
@@ -60,7 +66,7 @@ std::vector<Tile> custom(OpCode code, std::initializer_list<Operand> xs, int axi
     results.push_back(code == OpCode::reduce_custom ? without_axis(type, axis) : type);
     elements.push_back(Type::scalar(type.elem));
   }
-  auto op = s.module.make(code, std::move(operands), results, std::move(attrs), s.module.add_location(at));
+  auto op = s.module.make(code, std::move(operands), results, std::move(attrs), s.add_location(at));
   const ForgetUnlessKept guard{s, op};
   Block& region = op->regions[0];
   std::vector<Tile> sides[2];
@@ -108,15 +114,18 @@ Attrs scan_attrs(const char* kind, int axis, ScanOptions options) {
 
 }  // namespace
 
-Tile reduce(Operand x, int axis, Reduction kind) { return reduction(word<ReductionKind>(kind).c_str(), x, axis); }
-Tile sum(Operand x, int axis, Extent extent) { return reduction("sum", x, axis, extent); }
+Tile reduce(Operand x, int axis, Reduction kind) {
+  if (BuilderState* s = refuses(kind, x)) return s->poison();
+  return reduction(word<ReductionKind>(kind).c_str(), x, axis);
+}
+Tile sum(Operand x, int axis, ReduceOptions options) { return reduction("sum", x, axis, options); }
 Tile prod(Operand x, int axis) { return reduction("prod", x, axis); }
-Tile maximum(Operand x, int axis, Extent extent) { return reduction("max", x, axis, extent); }
+Tile maximum(Operand x, int axis, ReduceOptions options) { return reduction("max", x, axis, options); }
 Tile minimum(Operand x, int axis) { return reduction("min", x, axis); }
 Tile any(Operand x, int axis) { return reduction("or", x, axis); }
 Tile all(Operand x, int axis) { return reduction("and", x, axis); }
-Tile argmax(Operand x, int axis) { return reduction("argmax", x, axis, Extent::Whole, Elem::i32); }
-Tile argmin(Operand x, int axis) { return reduction("argmin", x, axis, Extent::Whole, Elem::i32); }
+Tile argmax(Operand x, int axis) { return reduction("argmax", x, axis, {}, Elem::i32); }
+Tile argmin(Operand x, int axis) { return reduction("argmin", x, axis, {}, Elem::i32); }
 
 Tile finish(Operand x) {
   const auto [s, v] = read_tile(x);
@@ -137,6 +146,7 @@ std::vector<Tile> reduce(std::initializer_list<Operand> xs, int axis, const Join
 }
 
 Tile scan(Operand x, int axis, Reduction kind, ScanOptions options) {
+  if (BuilderState* s = refuses(kind, x)) return s->poison();
   const auto [s, v] = read_tile(x);
   if (v == no_value) return s ? s->poison() : of_no_kernel({&x}, not_tiles, x.at);
   const Type type = s->module.type(v);

@@ -24,7 +24,8 @@ Error BuilderState::fault_of(std::string message, const Location& at) {
 }
 
 void BuilderState::fault(std::string message, const Location& at) {
-  faults.push_back(fault_of(std::move(message), at));
+  faults.push_back(fault_of(std::move(message), told_at(at)));
+  if (caller && caller != at) faults.back().log = "in a kernel that is written at " + to_string(at);
 }
 
 bool BuilderState::check(std::unique_ptr<Op>& op, const Location& at) {
@@ -51,7 +52,7 @@ std::vector<Value> BuilderState::emit_all(OpCode code, std::vector<Value> operan
                                           Attrs attrs, const Location& at) {
   for (Value v : operands)
     if (v == no_value) return {};
-  auto op = module.make(code, std::move(operands), results, std::move(attrs), module.add_location(at));
+  auto op = module.make(code, std::move(operands), results, std::move(attrs), add_location(at));
   if (!check(op, at)) return {};
   std::vector<Value> made = op->results;
   if (code == OpCode::var || code == OpCode::set) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -46,12 +47,14 @@ struct BuilderState : std::enable_shared_from_this<BuilderState> {
   std::vector<Block*> blocks;  ///< the innermost is last; the first is the module's body
   int task = 0;                ///< number of the task being written, 0 outside tasks
   int task_warps = 0;
-  std::vector<DeclaredTask> tasks;                 ///< task n is tasks[n − 1]
-  Location at;                                     ///< of the kernel
-  bool discarded = false;                          ///< takes what is written to a kernel that was moved away
-  std::shared_ptr<BuilderState> leftovers;         ///< one such, made when it is wanted
-  int barriers = 0;                                ///< declared by hand, for names of those that have none
-  std::vector<std::function<void()>> at_task_end;  ///< what handles add to the end of the task being written
+  std::vector<DeclaredTask> tasks;                         ///< task n is tasks[n − 1]
+  Location at;                                             ///< of the kernel
+  std::optional<Location> caller;                          ///< for whom a function writes it (Kernel::generated)
+  std::set<std::pair<Value, std::string>> refused_fields;  ///< of rings: uses of them say nothing
+  bool discarded = false;                                  ///< takes what is written to a kernel that was moved away
+  std::shared_ptr<BuilderState> leftovers;                 ///< one such, made when it is wanted
+  int barriers = 0;                                        ///< declared by hand, for names of those that have none
+  std::vector<std::function<void()>> at_task_end;          ///< what handles add to the end of the task being written
   bool elements = false;  ///< in a region that joins elements: handles are values, as outside tasks
   std::vector<Error> faults;
 
@@ -63,6 +66,17 @@ struct BuilderState : std::enable_shared_from_this<BuilderState> {
 
   static Error fault_of(std::string message, const Location& at);
   void fault(std::string message, const Location& at);
+  /// Whether an enumerator is one of those up to the last; a fault if not.
+  template <class E>
+  bool knows(E e, E last, const char* type, const Location& at) {
+    const auto number = static_cast<int64_t>(e);
+    if (number >= 0 && number <= static_cast<int64_t>(last)) return true;
+    fault(std::to_string(number) + " is no " + type, at);
+    return false;
+  }
+  /// Of a kernel that a function writes for its caller, the caller; else the place itself.
+  const Location& told_at(const Location& place) const { return caller ? *caller : place; }
+  uint32_t add_location(const Location& place) { return module.add_location(told_at(place)); }
 
   /// Appends an op and returns its first result. When an operand is poison, nothing happens and the result
   /// is poison; when the op's rules refuse it, the fault is recorded and the kernel stays as it was.
@@ -178,6 +192,19 @@ inline Attrs with_axis(int axis) {
   return attrs;
 }
 
+inline Attrs named(std::string_view name) {
+  Attrs attrs;
+  attrs.set("name", std::string(name));
+  return attrs;
+}
+
+/// `first` and the operands, or a list with a poison value, which emit() drops silently.
+inline std::vector<Value> prepend(std::initializer_list<Value> first, const std::vector<Value>& rest) {
+  std::vector<Value> all(first);
+  all.insert(all.end(), rest.begin(), rest.end());
+  return all;
+}
+
 /// The first tile, or none where an op gave nothing.
 inline Tile first(std::vector<Tile> tiles) { return tiles.empty() ? Tile() : std::move(tiles[0]); }
 
@@ -198,7 +225,7 @@ void BuilderState::emit_with_regions(OpCode code, std::vector<Value> operands, A
                                      Fill&& fill) {
   for (Value v : operands)
     if (v == no_value) return;
-  auto op = module.make(code, std::move(operands), {}, std::move(attrs), module.add_location(at));
+  auto op = module.make(code, std::move(operands), {}, std::move(attrs), add_location(at));
   const ForgetUnlessKept guard{*this, op};
   if constexpr (std::is_same_v<decltype(fill(*op)), bool>) {
     if (!fill(*op)) return;

@@ -127,7 +127,11 @@ class Verifier {
     if (std::string what = check_op(module_, op); !what.empty()) return what;
     if (std::string what = misplaced(op, place); !what.empty()) return what;
     if (std::string what = misformed(op); !what.empty()) return what;
-    return op.code == OpCode::yield && !last ? "is the last op of its region" : "";
+    if (op.code == OpCode::yield && !last) return "is the last op of its region";
+    const int deepest = module_.level == Level::portable ? max_nesting : max_lowered_nesting;
+    if (nesting_ == deepest && !op.regions.empty())
+      return "regions nest at most " + std::to_string(deepest) + " deep, that of the task included";
+    return {};
   }
 
   bool is_refused(Value v) const { return v < refused_.size() && refused_[v]; }
@@ -154,9 +158,6 @@ class Verifier {
       report(op, op.code == OpCode::grid ? "a kernel has one grid, from grid() or from its schedule"
                                          : "a kernel has one schedule, and no grid() beside it");
 
-    const int deepest = module_.level == Level::portable ? max_nesting : max_lowered_nesting;
-    if (nesting_ == deepest && !op.regions.empty())
-      return report(op, "regions nest at most " + std::to_string(deepest) + " deep, that of the task included");
     ++nesting_;
     if (op.code == OpCode::while_) {  // region 1 sees the values of region 0
       const size_t mark = defined_.size();

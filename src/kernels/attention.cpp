@@ -43,6 +43,8 @@ std::string fault_of(const AttentionConfig& c) {
     return std::string("elements are bf16, f16 or f32, not ") + to_string(o.elem);
   if (o.offsets != Elem::i32 && o.offsets != Elem::i64)
     return std::string("offsets are i32 or i64, not ") + to_string(o.offsets);
+  if (o.corner != Corner::top_left && o.corner != Corner::bottom_right)
+    return "the corner is top_left or bottom_right, not " + std::to_string(static_cast<int>(o.corner));
   if (o.group < 1) return "a key head has at least 1 query head, not " + std::to_string(o.group);
   for (const int limit : {o.left, o.right})
     if (limit < -1 || limit > 1 << 30)
@@ -133,7 +135,7 @@ struct Softmax {
     correction = exp2(m * to_base_2 - m_scaled);
     m = m_new;
     const Tile weights = exp2(x * to_base_2 - m_scaled.expand(1));
-    l = l * correction + sum(weights, 1, Extent::Partial);
+    l = l * correction + sum(weights, 1, {.partial = true});
     return weights;
   }
 };
@@ -227,9 +229,9 @@ void consume(const Parts& p, Task& t) {
 
 }  // namespace
 
-Kernel attention(const AttentionConfig& c) {
+Kernel attention(const AttentionConfig& c, std::source_location at) {
   const AttentionOptions& o = c.options;
-  Kernel k{"attention"};
+  Kernel k = Kernel::generated("attention", at);
   if (const std::string what = fault_of(c); !what.empty()) {
     k.fault("attention: " + what);
     return k;

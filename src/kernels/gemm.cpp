@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tlxjit/kernels/gemm.h"
 
+#include <limits>
+
 TLXJIT_NAMESPACE_BEGIN
 
 GemmConfig gemm_config(std::string_view target, Elem elem) {
@@ -14,13 +16,17 @@ GemmConfig gemm_config(std::string_view target, Elem elem) {
   return c;
 }
 
-Kernel gemm(const GemmConfig& c) {
-  Kernel k{"gemm"};
+Kernel gemm(const GemmConfig& c, std::source_location at) {
+  Kernel k = Kernel::generated("gemm", at);
   if (c.bm < 1 || c.bn < 1 || c.bk < 1 || c.replicas < 1 || c.slab < 1 || c.bm % c.replicas || c.bn % c.slab) {
     k.fault("gemm: bm, bn, bk, replicas and slab are at least 1, replicas divides bm and slab divides bn");
     return k;
   }
-  auto [m, n, kk] = k.dims("M", "N", "K");
+  // Where the last tile ends is a number of 32 bits too.
+  const auto dim = [&](const char* name, int tile) {
+    return k.dim(name, 0, std::numeric_limits<int32_t>::max() - tile);
+  };
+  const Index m = dim("M", c.bm), n = dim("N", c.bn), kk = dim("K", c.bk);
   auto a = k.tensor(c.elem, "a", {m, kk});
   auto b = k.tensor(c.elem, "b", {n, kk});
   auto d = k.tensor(c.elem, "d", {m, n});

@@ -51,7 +51,7 @@ TEST(Access, BoxesOverEveryEdgeWithMasksAndFills) {
       outs[1].store({0, 0}, tx.load_tile({r, c}, {h, w}, {.other = -1.0f}));
       outs[2].store({0, 0}, tx.load_tile({r, c}, {h, w}, {.mask = even}));
       outs[3].store({0, 0}, tx.load_tile({r, c}, {h, w}, {.mask = even, .other = -2.0f}));
-      ty.store({r, c}, t.full<float>({h, w}, 7), even);
+      ty.store({r, c}, t.full<float>({h, w}, 7), {.mask = even});
     });
     TLXJIT_MUST(run(k, {x.argument(), y.argument(), plain, filled, masked, both, Argument(row), Argument(column)}));
     for (int64_t i = 0; i < h; ++i)
@@ -91,7 +91,7 @@ TEST(Access, GathersAndScattersByWildIndices) {
       const Tile found = tx.load_at({i, j});
       tp.store({0}, found);
       tf.store({0}, tx.load_at({i, j}, {.mask = low, .other = 5.0f}));
-      ty.store_at({i, j}, i.to<float>(), low);
+      ty.store_at({i, j}, i.to<float>(), {.mask = low});
     });
     TLXJIT_MUST(run(k, {x.argument(), y.argument(), is, js, plain, filled}));
     for (int64_t e = 0; e < n; ++e) {
@@ -127,7 +127,7 @@ TEST(Access, ViewsOfTensors) {
       const Tile i = t.iota({h}, 0) - 2, j = t.iota({w}, 0);
       tb.store({0, 0}, view.load_tile({0, 0}, {h, w}));
       ta.store({0, 0}, view.load_at({i.expand(1), j.expand(0)}));
-      out.store({0, 0}, t.full<float>({h, w}, 3), everywhere);
+      out.store({0, 0}, t.full<float>({h, w}, 3), {.mask = everywhere});
       out.store_at({i.expand(1), j.expand(0)}, t.full<float>({h, w}, 4));
       (void)out.atomic(Atomic::add, {i.expand(1), j.expand(0)}, 1.0f);
       to.store({0}, t.full<float>({1}, tx.at(0, b).load({0, 1})));

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -12,7 +11,7 @@
 TLXJIT_NAMESPACE_BEGIN
 
 /// How the element of a flag compares with a value.
-enum class Is : uint8_t { equal, not_equal, less, at_most, greater, at_least };
+enum class Compare { equal, not_equal, less, less_equal, greater, greater_equal };
 
 /// One element of a tensor of i32, u32, i64 or u64, from Tensor::flag. The call brings it with the value that it
 /// begins with. On an index outside the tensor the launch ends with an error.
@@ -20,7 +19,7 @@ class TLXJIT_API Flag {
  public:
   /// Waits until the element compares so with `value`. What came before the `set` or `add` that made it so comes before
   /// what follows. Only in kernels marked resident: the program that sets the flag must have begun.
-  void wait(Is how, Operand value, std::source_location at = std::source_location::current()) const;
+  void wait(Compare how, Operand value, std::source_location at = std::source_location::current()) const;
   /// Writes the element, after all earlier accesses of this instance, stores in flight included.
   void set(Operand value, std::source_location at = std::source_location::current()) const;
   /// Adds to the element in one step, in the same order.

@@ -18,21 +18,22 @@ TLXJIT_NAMESPACE_BEGIN
 /// from f32. Maxima and minima: a number wins over NaN. The last three are of integers and b1.
 enum class Reduction { sum, prod, max, min, bit_and, bit_or, bit_xor };
 
-/// How far a reduction goes at once. `Partial` (sums and maxima of f32, of rank 2 and more) leaves each lane its share,
-/// which `finish` joins. An unfinished sum may be added to or subtracted from another or 0, and be scaled by a row
-/// value; an unfinished maximum may be joined by `max` with any, and row values be added or subtracted. The verifier
-/// refuses whatever else is done with one.
-enum class Extent { Whole, Partial };
+struct ReduceOptions {
+  /// Leaves each lane its share (sums and maxima of f32, of rank 2 and more), which `finish` joins. Until then a sum
+  /// may be added to or subtracted from another or 0, and be scaled by a row value; a maximum may be joined by `max`
+  /// with any, and row values be added or subtracted. The verifier refuses whatever else is done with one.
+  bool partial = false;
+};
 
 /// The axis disappears; a tile of rank 1 gives a scalar. The order in which sums are taken is fixed per binary.
 TLXJIT_API Tile reduce(Operand x, int axis, Reduction kind);
-TLXJIT_API Tile sum(Operand x, int axis, Extent extent = Extent::Whole);
-TLXJIT_API Tile finish(Operand x);  ///< of what sum or maximum left unfinished
+TLXJIT_API Tile sum(Operand x, int axis, ReduceOptions options = {});
+TLXJIT_API Tile finish(Operand x);  ///< of a partial sum or maximum
 TLXJIT_API Tile prod(Operand x, int axis);
-TLXJIT_API Tile maximum(Operand x, int axis, Extent extent = Extent::Whole);  ///< a number wins over NaN
-TLXJIT_API Tile minimum(Operand x, int axis);                                 ///< a number wins over NaN
-TLXJIT_API Tile any(Operand x, int axis);                                     ///< of b1
-TLXJIT_API Tile all(Operand x, int axis);                                     ///< of b1
+TLXJIT_API Tile maximum(Operand x, int axis, ReduceOptions options = {});  ///< a number wins over NaN
+TLXJIT_API Tile minimum(Operand x, int axis);                              ///< a number wins over NaN
+TLXJIT_API Tile any(Operand x, int axis);                                  ///< of b1
+TLXJIT_API Tile all(Operand x, int axis);                                  ///< of b1
 /// Where the greatest (least) element stands, i32: the lowest index among equals. A number wins over NaN; 0 where all
 /// are NaN.
 TLXJIT_API Tile argmax(Operand x, int axis);

@@ -71,6 +71,6 @@ TLXJIT_API float attention_scale(const AttentionOptions& options);
 /// Weights of keys that a row does not see are 0, but rows are computed bq at a time: a value that is not finite
 /// reaches the rows of a tile of which one sees it. What no row of the tile sees stays out (dense: what stands
 /// less than bkv keys behind the last that one sees may not).
-TLXJIT_API Kernel attention(const AttentionConfig& config);
+TLXJIT_API Kernel attention(const AttentionConfig& config, std::source_location at = std::source_location::current());
 
 TLXJIT_NAMESPACE_END

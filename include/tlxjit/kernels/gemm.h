@@ -32,10 +32,10 @@ struct GemmConfig {
 TLXJIT_API GemmConfig gemm_config(std::string_view target, Elem elem = Elem::bf16);
 
 /// D[M,N] = A[M,K] · B[N,K]ᵀ with sums in f32, rounded once on store. Any M, N, K ≥ 0; K = 0 gives zeros.
-/// A, B and D have unit inner stride. On Hopper, checked at launch: rows of all three begin at multiples of 16
-/// bytes, and rows of D end at one (N a multiple of 8 for 16-bit elements).
+/// None is beyond 2^31 − 1 less a tile's extent. A, B and D have unit inner stride. On Hopper, checked at launch: rows
+/// of all three begin at multiples of 16 bytes, and rows of D end at one (N a multiple of 8 for 16-bit elements).
 /// Structure: one producer fills a ring of K slices, `replicas` consumers sum bm / replicas rows each;
 /// persistent programs walk the tiles in groups of rows.
-TLXJIT_API Kernel gemm(const GemmConfig& config);
+TLXJIT_API Kernel gemm(const GemmConfig& config, std::source_location at = std::source_location::current());
 
 TLXJIT_NAMESPACE_END

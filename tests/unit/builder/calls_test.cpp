@@ -99,7 +99,7 @@ TEST(BuilderCalls, Reductions) {
       {[](const Tile& a, const Tile&) { return prod(a, 0); }, "[kind = \"prod\", axis = 0, partial = 0] : tile<6xf32>"},
       {[](const Tile& a, const Tile&) { return minimum(a, 1); },
        "[kind = \"min\", axis = 1, partial = 0] : tile<4xf32>"},
-      {[](const Tile& a, const Tile&) { return finish(maximum(a, 1, Extent::Partial)); },
+      {[](const Tile& a, const Tile&) { return finish(maximum(a, 1, {.partial = true})); },
        "[kind = \"max\", axis = 1, partial = 1] : tile<4xf32>"},
       {[](const Tile& a, const Tile&) { return argmax(a, 1); },
        "[kind = \"argmax\", axis = 1, partial = 0] : tile<4xi32>"},
@@ -109,7 +109,7 @@ TEST(BuilderCalls, Reductions) {
        "[kind = \"and\", axis = 1, partial = 0] : tile<4xb1>"},
       {[](const Tile& a, const Tile&) { return reduce(a, 1, Reduction::sum); },
        "[kind = \"sum\", axis = 1, partial = 0] : tile<4xf32>"},
-      {[](const Tile& a, const Tile&) { return finish(sum(a, 1, Extent::Partial)); }, "= finish %"},
+      {[](const Tile& a, const Tile&) { return finish(sum(a, 1, {.partial = true})); }, "= finish %"},
       {[](const Tile& a, const Tile&) { return cumsum(a, 1, {.exclusive = true}); },
        "[kind = \"sum\", axis = 1, exclusive = 1, reverse = 0] : tile<4x6xf32>"},
       {[](const Tile& a, const Tile&) { return cumprod(a, 0, {.reverse = true}); },
@@ -176,7 +176,7 @@ TEST(BuilderCalls, ViewsOfBuffers) {
 TEST(BuilderCalls, ElementsOfTensors) {
   const std::string text = text_of([](Fixture& f, Task& t) {
     const Tile i = t.iota({8}, 0), found = f.counts.load_at({i}, {.mask = i < 4, .other = 7});
-    f.counts.store_at({i}, found, i > 2);
+    f.counts.store_at({i}, found, {.mask = i > 2});
     f.k.print("{}", {f.counts.atomic(Atomic::max, {i}, found, {.mask = i < 4, .order = Order::acquire})});
   });
   for (const char* part : {"load.at %2, ", "store.at %2, ", "[kind = \"max\", order = \"acquire\"] : tile<8xi32>"})
@@ -194,7 +194,7 @@ TEST(BuilderCalls, FlagsAndClusters) {
     const Flag flag = f.counts.flag({f.k.cluster_rank()});
     flag.set(1);
     flag.add(f.k.num_programs());
-    flag.wait(Is::at_least, 2);
+    flag.wait(Compare::greater_equal, 2);
     f.k.cluster_sync();
   });
   auto module = f.k.module();

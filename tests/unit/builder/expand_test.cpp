@@ -19,7 +19,7 @@ TEST(Expand, OuterSums) {
     EXPECT_EQ(mask.type(), Type::tile({4, 6}, Elem::b1));
     EXPECT_EQ(select(mask, r.expand(1), c.expand(0)).shape(), (Shape{4, 6}));
     EXPECT_EQ(fma(r.expand(1), c.expand(0), t.full<float>({4, 6}, 0)).shape(), (Shape{4, 6}));
-    f.x.store({0, 0}, r.expand(1) + c.expand(0), mask);
+    f.x.store({0, 0}, r.expand(1) + c.expand(0), {.mask = mask});
   });
 }
 
@@ -81,7 +81,7 @@ TEST(Expand, AxesThatCannotBe) {
 TEST(Expand, ConsumersThatNeedTheExtent) {
   using Use = std::function<void(BuilderFixture&, Task&, const Tile&, std::source_location)>;
   const Use uses[] = {
-      [](BuilderFixture& f, Task&, const Tile& e, std::source_location at) { f.x.store({0, 0}, e, at); },
+      [](BuilderFixture& f, Task&, const Tile& e, std::source_location at) { f.x.store({0, 0}, e, {}, at); },
       [](BuilderFixture&, Task&, const Tile& e, std::source_location at) { (void)sum(Operand(e, at), 0); },
       [](BuilderFixture&, Task&, const Tile& e, std::source_location at) { (void)cumsum(Operand(e, at), 0); },
       [](BuilderFixture&, Task&, const Tile& e, std::source_location at) { (void)reshape(Operand(e, at), {2, 2}); },
@@ -130,7 +130,7 @@ TEST(Expand, Assignments) {
 TEST(Expand, MasksOfBoxes) {
   const std::string text = builder_text([](BuilderFixture& f, Task& t) {
     const Tile rows = t.iota({4}, 0) < f.n;
-    f.x.store({0, 0}, f.x.load_tile({0, 0}, {4, 6}, {.mask = rows.expand(1)}), rows.expand(1));
+    f.x.store({0, 0}, f.x.load_tile({0, 0}, {4, 6}, {.mask = rows.expand(1)}), {.mask = rows.expand(1)});
   });
   EXPECT_THAT(text, HasSubstr("[axis = 1] : tile<4x6xb1>"));
 }

@@ -21,7 +21,9 @@ TEST(Nothing, TilesThatWereNeverGivenAValue) {
         return f.y.store({0}, sum(Tile().expand(1), 0).to<float>()), __LINE__;
       },
       [](BuilderFixture& f, Task&) -> uint32_t { return f.y.store({0}, reshape(Tile(), {4})), __LINE__; },
-      [](BuilderFixture& f, Task&) -> uint32_t { return f.y.store({0}, f.y.load_tile({0}, {4}), Tile()), __LINE__; },
+      [](BuilderFixture& f, Task&) -> uint32_t {
+        return f.y.store({0}, f.y.load_tile({0}, {4}), {.mask = Tile()}), __LINE__;
+      },
       [](BuilderFixture& f, Task&) -> uint32_t { return f.buf[0].store(Tile()), __LINE__; },
       [](BuilderFixture& f, Task&) -> uint32_t { return f.k.when(Tile(), [] {}), __LINE__; },
       [](BuilderFixture& f, Task&) -> uint32_t { return f.k.loop([] { return Tile(); }, [] {}), __LINE__; },

@@ -19,7 +19,7 @@ TEST(Places, MasksAndFills) {
       },
       [](BuilderFixture& f, Task& t) -> uint32_t {
         const Tile i = t.iota({4}, 0);
-        return f.y.store_at({i}, t.full<float>({4}, 0), Tile()), __LINE__;
+        return f.y.store_at({i}, t.full<float>({4}, 0), {.mask = Tile()}), __LINE__;
       },
       [](BuilderFixture& f, Task& t) -> uint32_t {
         const Tile i = t.iota({4}, 0);
@@ -71,7 +71,7 @@ TEST(Places, CallsWithoutOperands) {
 
 TEST(Places, OptionsOwnTheirOperands) {
   const std::string text = builder_text([](BuilderFixture& f, Task& t) {
-    Masked masked;
+    LoadOptions masked;
     AtomicOptions options;
     {
       const Tile rows = t.iota({4}, 0) < 3;

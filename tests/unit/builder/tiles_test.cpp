@@ -170,8 +170,8 @@ TEST(BuilderTiles, PartialReductionsAreFinishedByTheirKind) {
     const Tile x = f.x.load_tile({0, 0}, {4, 6});
     Tile l = t.full<float>({4}, 0), m = t.full<float>({4}, -INFINITY);
     f.k.range(f.n).each([&] {
-      l = l * 0.5 + sum(x, 1, Extent::Partial);
-      m = max(m, maximum(x, 1, Extent::Partial));
+      l = l * 0.5 + sum(x, 1, {.partial = true});
+      m = max(m, maximum(x, 1, {.partial = true}));
     });
     f.y.store({0}, finish(l) + finish(m));
   });
@@ -182,7 +182,7 @@ TEST(BuilderTiles, PartialReductionsAreFinishedByTheirKind) {
     return __LINE__ - 1;
   });
   Fixture f;
-  f.k.task("t").body([&](Task& t) { f.y.store({0}, maximum(t.full<float>({4, 6}, 0), 1, Extent::Partial)); });
+  f.k.task("t").body([&](Task& t) { f.y.store({0}, maximum(t.full<float>({4, 6}, 0), 1, {.partial = true})); });
   const auto faults = f.k.verify();
   ASSERT_EQ(faults.size(), 1u);
   EXPECT_EQ(faults[0].message,

@@ -142,9 +142,7 @@ TEST(WholeKernel, WindowsOfTensors) {
   const Use boxes[] = {
       [](Kernel&, Task& t, const Tensor& x) { x.store({0, 0, 0}, t.full<float>({4, 4, 4}, 1)); },
       [](Kernel&, Task& t, const Tensor& x) { x.at(0, 1).store({0, 0}, t.full<float>({4, 4}, 1)); },
-      [](Kernel&, Task& t, const Tensor& x) {
-        x.store({0, 0, 0}, t.full<float>({4, 4, 4}, 1), t.full<bool>({4, 4, 4}, true));
-      },
+      [](Kernel&, Task& t, const Tensor& x) { x.store({0, 0, 0}, t.full<float>({4, 4, 4}, 1), {.mask = true}); },
       [](Kernel& k, Task&, const Tensor& x) { k.print("{}", {x.load_tile({0, 0, 0}, {4, 4, 4})}); },
       [](Kernel& k, Task&, const Tensor& x) { k.print("{}", {x.load({0, 0, 0})}); },
       [](Kernel&, Task&, const Tensor& x) { x.prefetch({0, 0, 0}, {4, 4, 4}); },

@@ -1,8 +1,8 @@
 // tests/unit/passes/lower_accesses_test.cpp — accesses to views become accesses to the tensors.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "src/passes/lower_p.h"
-
 #include <gmock/gmock.h>
+
+#include "tests/unit/passes/lowering.h"
 
 #include "tlxjit/builder/kernel.h"
 #include "tlxjit/ir/text.h"
@@ -23,7 +23,7 @@ std::string lowered_text(const std::function<void(Kernel&, Tensor, Task&)>& body
   auto module = k.module();
   EXPECT_TRUE(module) << to_string(module.error());
   if (!module) return {};
-  auto lowered = lower(*module, *find_target(target));
+  auto lowered = lower(*module, with_all_ops(target));
   EXPECT_TRUE(lowered) << to_string(lowered.error());
   return lowered ? print(*lowered) : std::string();
 }
@@ -34,7 +34,7 @@ TEST(LowerAccesses, BoxesGetAbsoluteCoordinates) {
                     [](Kernel& k, Tensor x, Task& t) {
                       const Tensor view = x.at(0, 7).window(0, 3, k.program_id());
                       const Tile tile = view.load_tile({0, 0}, {8, 4}, {.other = 1.0f});
-                      view.store({0, 0}, tile, t.iota({8, 4}, 0) > 2);
+                      view.store({0, 0}, tile, {.mask = t.iota({8, 4}, 0) > 2});
                     },
                     target),
                 AllOf(HasSubstr("[box = <1, 8, 4>, ragged = 1] : tile<8x4xf32>"), HasSubstr("tile.store.masked"),

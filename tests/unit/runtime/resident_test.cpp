@@ -21,7 +21,7 @@ Kernel meeting(bool says_so = true) {
     const Index p = k.program_id();
     count.flag({1}).add(p.to<int64_t>());
     count.flag({0}).add(1);
-    count.flag({0}).wait(Is::at_least, k.num_programs().to<int64_t>());
+    count.flag({0}).wait(Compare::greater_equal, k.num_programs().to<int64_t>());
     const Scalar sum = count.load({1});
     seen.store({p}, t.full<int64_t>({1}, sum));
   });
@@ -77,7 +77,7 @@ TEST_F(Resident, ADeadlockSaysWhichFlagsAreWaitedFor) {
   auto flags = k.tensor<uint32_t>("flags", {2, n});
   k.grid(n);
   k.resident();
-  k.task("waiter").warps(1).body([&] { flags.flag({1, k.program_id()}).wait(Is::equal, 7); });
+  k.task("waiter").warps(1).body([&] { flags.flag({1, k.program_id()}).wait(Compare::equal, 7); });
   const Executable exe = compile(k);
   std::vector<uint32_t> memory(6, 3);
   const auto result = exe.launch({tensor<uint32_t>(memory.data(), {2, 3})});
