@@ -53,6 +53,7 @@ TEST(Verify, OpsInTasks) {
       {"%30 = splat %3 : tile<4xf32>", "splat: repeats a scalar of the tile's element type, not i32"},
       {"%30 = iota [axis = 2] : tile<4x4xi32>", "iota: axis 2 of tile<4x4xi32> is out of range"},
       {"%30 = iota [axis = 0] : tile<4x4xf32>", "iota: gives i32"},
+      {"%30 = replica : f32", "replica: gives i32"},
       {"%30 = broadcast %10 [axis = 0] : tile<4x4xf32>",
        "broadcast: the ranks differ by one: tile<64x64xf32> and tile<4x4xf32>"},
       {"set %3, %3", "set: assigns to a variable, not to i32"},
