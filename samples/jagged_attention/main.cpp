@@ -158,7 +158,7 @@ int main(int argc, char** argv) {
   for (const Buffer& list : offsets) arguments.emplace_back(tensor(o.offsets, list.data(), {keys.documents() + 1}));
   arguments.emplace_back(t.scale);
   if (o.soft_cap) arguments.emplace_back(t.cap);
-  const auto [first, best] = run(device, options.repeat, [&] { return exe.launch(Stream(), arguments); });
+  const auto [first, best] = run(device, options.repeat, [&] { return exe.launch(arguments); });
   const double work = products(o, queries, keys, t.value_size) * static_cast<double>(t.heads);
   std::printf("ran       %lld heads of %lld%s: first %.3f ms, best of %d %.3f ms, %.3g Tflop/s\n",
               static_cast<long long>(t.heads), static_cast<long long>(t.size), o.causal ? ", causal" : "", first,

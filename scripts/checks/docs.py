@@ -1,14 +1,14 @@
 # scripts/checks/docs.py — code shown in the documentation stands, line for line, in a file that is compiled and run.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# A C++ block of the guide or the README follows a line `<!-- from: path -->`; each of its lines, comments and indentation aside, must
+# A block of C++ or CMake of the guide or the README follows a line `<!-- from: path -->`; each of its lines, comments and indentation aside, must
 # stand in that file, in this order. A line `…` in a block leaves lines out.
 import re
 import sys
 
 import files
 
-BLOCK = re.compile(r"(?:<!-- from: (?P<path>\S+) -->\n)?```cpp\n(?P<code>.*?)```", re.S)
+BLOCK = re.compile(r"(?:<!-- from: (?P<path>\S+) -->\n)?```(?:cpp|cmake)\n(?P<code>.*?)```", re.S)
 SHOWN = ("docs/guide/", "README.md")
 
 
@@ -25,7 +25,7 @@ def faults():
         for block in BLOCK.finditer(text):
             number = text.count("\n", 0, block.start()) + 1
             if not block["path"]:
-                yield f"{name}:{number}: C++ without a line `<!-- from: path -->` before it"
+                yield f"{name}:{number}: code without a line `<!-- from: path -->` before it"
                 continue
             source = files.ROOT / block["path"]
             if not source.is_file():

@@ -42,6 +42,17 @@ foreach(text IN LISTS texts)
   endif()
 endforeach()
 
+if(NOT EXISTS ${folder}/moved/share/doc/tlxjit/guide/README.md)
+  message(FATAL_ERROR "the guide is not installed")
+endif()
+
+file(COPY ${CMAKE_CURRENT_LIST_DIR}/first_kernel/CMakeLists.txt
+     ${CMAKE_CURRENT_LIST_DIR}/../../samples/first_kernel/main.cpp DESTINATION ${folder}/first_kernel)
+must("the guide's project's configuration" ${CMAKE_COMMAND} -S ${folder}/first_kernel -B ${folder}/first_kernel/build
+     -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${folder}/moved -DCMAKE_BUILD_TYPE=Release)
+must("the guide's project's build" ${CMAKE_COMMAND} --build ${folder}/first_kernel/build)
+must("the guide's program" ${CMAKE_COMMAND} -E env --unset=TLXJIT_CPU_PLUGIN ${folder}/first_kernel/build/first_kernel)
+
 must("the outside project's configuration" ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${folder}/build
      -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${folder}/moved -DCMAKE_BUILD_TYPE=Release)
 must("the outside project's build" ${CMAKE_COMMAND} --build ${folder}/build)

@@ -103,6 +103,10 @@ class TLXJIT_API Executable {
                       std::source_location at = std::source_location::current()) const {
     return launch(Stream(), arguments, at);
   }
+  Result<void> launch(std::span<const Argument> arguments,
+                      std::source_location at = std::source_location::current()) const {
+    return launch(Stream(), arguments, at);
+  }
 
  private:
   friend class Engine;

@@ -71,6 +71,23 @@ TEST_F(Launch, BL_117_BL_163_AsManyProgramsAsTheGridSays) {
   }
 }
 
+TEST_F(Launch, ArgumentsOfAListMadeAtRunTime) {
+  const Executable exe = compile(numbering());
+  std::vector<int32_t> out(5, -1);
+  std::vector<Argument> arguments{tensor<int32_t>(out.data(), {5})};
+  const auto missing = exe.launch(arguments);
+  const uint32_t line = __LINE__ - 1;
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().code, ErrorCode::bad_argument);
+  EXPECT_EQ(missing.error().location, Location(__FILE__, line));
+  arguments.emplace_back(3);
+  EXPECT_EQ(message(exe.launch(arguments)), "success");
+  EXPECT_EQ(out, (std::vector<int32_t>{3, 4, 5, 6, 7}));
+  arguments[1] = 10;
+  EXPECT_EQ(message(exe.launch(Stream(), arguments)), "success");
+  EXPECT_EQ(out, (std::vector<int32_t>{10, 11, 12, 13, 14}));
+}
+
 TEST_F(Launch, BL_113_ScalarsAtTheEndsOfTheirTypePassWholeOrAreRefused) {
   const Executable exe = compile(numbering());
   int32_t out = 0;
