@@ -123,8 +123,8 @@ void BuilderState::assign(Tile& target, const Tile& source) {
   if (!target.valid()) {
     if (to.astray)
       return fault(
-          "gives a tile of an outer region that was moved away another variable, which this region alone would see; "
-          "assign copies, or exchange with swap(a, b)",
+          "a tile from outside this loop or branch was moved away (std::move) and is assigned again, which code behind "
+          "the region would not see; copy instead of moving, or exchange two tiles with swap(a, b)",
           at);
     to = copy(from, at).ref_;
     return;

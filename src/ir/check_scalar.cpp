@@ -7,8 +7,27 @@ TLXJIT_NAMESPACE_BEGIN
 
 namespace {
 
-std::string mismatch(const Type& a, const Type& b) {
-  return "the operands differ: " + to_string(a) + " and " + to_string(b) + "; cast or broadcast one of them";
+/// The axes along which a tile of shape `a` may repeat to have shape `b`, as the calls that say so.
+std::string expansions(const Shape& a, const Shape& b) {
+  std::string calls;
+  for (int axis = 0; a.rank + 1 == b.rank && axis < b.rank; ++axis) {
+    bool fits = true;
+    for (int i = 0; i < a.rank; ++i) fits &= a[i] == b[i < axis ? i : i + 1];
+    if (fits) calls += (calls.empty() ? ".expand(" : " or .expand(") + std::to_string(axis) + ")";
+  }
+  return calls;
+}
+
+/// What is wrong with two operands that should have one shape, and one element type unless they `may_differ`.
+std::string mismatch(const Type& a, const Type& b, bool may_differ = false) {
+  std::string text = "the operands differ: " + to_string(a) + " and " + to_string(b);
+  if (a.elem != b.elem && !may_differ) text += "; cast one of them with .to<T>()";
+  if (a.shape == b.shape) return text;
+  if (a.is_scalar() || b.is_scalar()) return text + "; splat the scalar";
+  const bool a_is_wider = a.shape.rank > b.shape.rank;
+  const std::string calls = a_is_wider ? expansions(b.shape, a.shape) : expansions(a.shape, b.shape);
+  if (calls.empty()) return text + "; tiles that meet have one shape";
+  return text + "; repeat " + to_string(a_is_wider ? b : a) + " with " + calls;
 }
 
 std::string check_constant(const Type& type, const Op& op) {
@@ -86,7 +105,7 @@ std::string check_scalar(const Module& module, const Op& op) {
     const Type& c = in[0];
     if (c.elem != Elem::b1) return "the condition is b1, not " + to_string(c);
     if (in[1] != in[2]) return mismatch(in[1], in[2]);
-    if (c.is_tile() && c.shape != in[1].shape) return mismatch(c, in[1]);
+    if (c.is_tile() && c.shape != in[1].shape) return mismatch(c, in[1], /*may_differ=*/true);
     return result == in[1] ? "" : "gives " + to_string(in[1]) + ", not " + to_string(result);
   }
   for (size_t i = 1; i < in.size(); ++i)

@@ -18,7 +18,8 @@ class Verifier {
       : module_(module),
         visible_(module.value_count(), false),
         refused_(module.value_count(), false),
-        view_steps_(module.value_count(), 0) {}
+        view_steps_(module.value_count(), 0),
+        ended_(module.value_count(), nullptr) {}
 
   std::vector<Error> run() {
     for (const char* name : {"threads", "shared_bytes"})
@@ -70,8 +71,10 @@ class Verifier {
     const bool module_only = row.scope == Scope::declare && op.code != OpCode::var && op.code != OpCode::accumulator;
     if (module_only && place != Place::module) return "stands outside tasks only";
     if (place == Place::module && !module_only) {
-      bool scalar = row.scope == Scope::pure && op.code != OpCode::replica && op.code != OpCode::program_id &&
-                    op.code != OpCode::num_programs && op.code != OpCode::cluster_rank;
+      if (op.code == OpCode::replica || op.code == OpCode::program_id || op.code == OpCode::num_programs ||
+          op.code == OpCode::cluster_rank)
+        return "is known to programs that run: call it inside the task";
+      bool scalar = row.scope == Scope::pure;
       for (Value v : op.results) scalar &= module_.type(v).is_scalar();
       const bool tensor_view = op.code == OpCode::select_axis || op.code == OpCode::window;
       if (!scalar && !tensor_view) return "stands in a task; code outside tasks forms scalars only";
@@ -115,15 +118,33 @@ class Verifier {
   }
 
   void close(size_t mark) {
-    for (size_t i = mark; i < defined_.size(); ++i) visible_[defined_[i]] = false;
+    for (size_t i = mark; i < defined_.size(); ++i) {
+      visible_[defined_[i]] = false;
+      ended_[defined_[i]] = outermost_;
+    }
     defined_.resize(mark);
+  }
+
+  /// Where a value that cannot be seen was made, and the way out.
+  std::string unseen(Value v) const {
+    const Op* within = v < ended_.size() ? ended_[v] : nullptr;
+    if (!within) return "uses a value that is made later";
+    const Op* def = module_.def(v);
+    const Location at = def && def->location < module_.locations.size() ? module_.location(*def) : Location();
+    const std::string made = at.known() ? " (made at " + to_string(at) + ")" : "";
+    if (within != outermost_ && within->code == OpCode::task)
+      return "uses a value of task '" + std::string(within->attrs.text("name")) + "'" + made +
+             ", which no other task sees; pass it on through a ring, a buffer or a tensor";
+    const Type& type = module_.type(v);
+    return "uses a value of a loop, branch or other region that has ended" + made + "; " +
+           (type.variable || is_value(type) ? "give it its first value before the region and assign to it inside"
+                                            : "use it inside the region");
   }
 
   /// What is wrong with an op by itself or where it stands.
   std::string fault_of(const Op& op, Place place, bool last) {
     for (Value v : op.operands)
-      if (v >= visible_.size() || !visible_[v])
-        return "uses a value that is not defined here: made later, or in a block that has ended";
+      if (v >= visible_.size() || !visible_[v]) return unseen(v);
     if (std::string what = check_op(module_, op); !what.empty()) return what;
     if (std::string what = misplaced(op, place); !what.empty()) return what;
     if (std::string what = misformed(op); !what.empty()) return what;
@@ -169,9 +190,11 @@ class Verifier {
     } else {
       if (op.code == OpCode::task) place = Place::task;
       if (op.code == OpCode::schedule) place = Place::schedule;
+      if (place != Place::module && !outermost_) outermost_ = &op;
       nested_each_ += op.code == OpCode::each;
       for (const Block& region : op.regions) block(region, place);
       nested_each_ -= op.code == OpCode::each;
+      if (outermost_ == &op) outermost_ = nullptr;
     }
     --nesting_;
     for (Value v : op.results) define(v);
@@ -181,6 +204,8 @@ class Verifier {
   std::vector<bool> visible_, refused_;
   std::vector<uint8_t> view_steps_;  // parts and transpositions between a view and its buffer
   std::vector<Value> defined_;
+  std::vector<const Op*> ended_;   // of values whose region has ended: the task or schedule that has it
+  const Op* outermost_ = nullptr;  // the task or schedule that is being looked at
   std::vector<Error> faults_;
   std::set<std::string> names_, task_names_;
   int tasks_ = 0;
@@ -198,7 +223,7 @@ Result<void> first_of(const std::vector<Error>& faults) {
   Error error = faults.front();
   if (faults.size() > 1) {
     error.message += " (and " + std::to_string(faults.size() - 1) + " more)";
-    for (const Error& fault : faults) error.log += to_string(fault) + "\n";
+    for (size_t i = 1; i < faults.size(); ++i) error.log += (error.log.empty() ? "" : "\n") + to_string(faults[i]);
   }
   return error;
 }

@@ -19,7 +19,7 @@ struct RingPlan {
   int stages = 1;
   std::vector<RingField> fields;
   std::vector<Value> buffers;
-  Value full = no_value, empty = no_value;
+  Value full = no_value, free = no_value;
   int fillers = 0, drainers = 0;  ///< instances
   int64_t free_arrivals = 0;      ///< of all drainers, for one slot
 };
@@ -109,7 +109,7 @@ class Lowering : public Rewriter {
       case OpCode::field: return field(*op, b);
       case OpCode::release: {
         const Value slot = op->operands[0], ring = rings_of_[slot];
-        b.append(OpCode::arrive, {rings_[ring].empty, slots_[slot]}, {},
+        b.append(OpCode::arrive, {rings_[ring].free, slots_[slot]}, {},
                  OpBuilder::attr("per", std::string(tile_readers_.count({task_, ring}) ? "warp" : "instance")));
         if (cursor_at_end_[slot]) cursors_[{ring, false}].advance(b);
         return;
@@ -146,7 +146,7 @@ class Lowering : public Rewriter {
       return b.value(OpCode::barrier, {}, Type::barrier(ring.stages), std::move(attrs));
     };
     ring.full = barrier(".full", op.attrs.integer("fillers", ring.fillers));
-    ring.empty = barrier(".empty", ring.free_arrivals);
+    ring.free = barrier(".free", ring.free_arrivals);
   }
 
   void task(std::unique_ptr<Op> op, OpBuilder& b) {
@@ -215,7 +215,7 @@ class Lowering : public Rewriter {
     const RingCursor& cursor = cursors_[{ring, filling}];
     slots_[slot] = cursor.slot_now(b);
     if (filling) {
-      b.append(OpCode::wait, {rings_[ring].empty, slots_[slot], cursor.former_phase(b)});
+      b.append(OpCode::wait, {rings_[ring].free, slots_[slot], cursor.former_phase(b)});
       // Where tiles are stored too, the one arrival of this instance comes after them.
       if (!fillings_[slot].stores) expect(slot, b);
     } else {

@@ -24,7 +24,7 @@ struct Plan {
   int word = 0;                   ///< its first word in the workspace
   const Op* scheduler = nullptr;  ///< the task that takes tiles from the counter
   int reader_warps = 0;           ///< warps of the other instances
-  Value buffer = no_value, full = no_value, empty = no_value;
+  Value buffer = no_value, full = no_value, free = no_value;
 };
 
 class Lowering : public Rewriter {
@@ -82,7 +82,7 @@ class Lowering : public Rewriter {
       return b.value(OpCode::barrier, {}, Type::barrier(hidden_stages), std::move(attrs));
     };
     plan.full = barrier("tiles.full", 1);
-    plan.empty = barrier("tiles.empty", plan.reader_warps);
+    plan.free = barrier("tiles.free", plan.reader_warps);
   }
 
   /// Appends the schedule's region for tile t; gives `taken` and the indices.
@@ -178,7 +178,7 @@ class Lowering : public Rewriter {
     const auto pass_on = [&](OpBuilder& in, const std::vector<Value>& tile, bool is_live) {
       if (!plan.reader_warps) return;
       const Value slot = cursor.slot_now(in);
-      in.append(OpCode::wait, {plan.empty, slot, cursor.former_phase(in)});
+      in.append(OpCode::wait, {plan.free, slot, cursor.former_phase(in)});
       if (is_live)
         for (int i = 0; i < live; ++i)
           in.append(OpCode::buffer_put, {plan.buffer, slot, in.i32(i), tile[static_cast<size_t>(i) + 1]});
@@ -228,7 +228,7 @@ class Lowering : public Rewriter {
     };
     for (int i = 0; i < live; ++i) tile.push_back(element(i));
     const Value goes_on = condition.compare("ne", element(live), condition.i32(0));
-    condition.append(OpCode::arrive, {plan.empty, slot}, {}, OpBuilder::attr("per", std::string("warp")));
+    condition.append(OpCode::arrive, {plan.free, slot}, {}, OpBuilder::attr("per", std::string("warp")));
     cursor.advance(condition);
     condition.append(OpCode::yield, {goes_on});
     OpBuilder inner = b.in(loop.regions[1]);

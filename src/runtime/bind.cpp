@@ -88,7 +88,7 @@ Result<void> CallPlan::bind_extents(std::span<const Argument*> given, CallFrame&
       const int64_t extent = t.dims[axis];
       if (extent < 0 || extent > max_extent)
         return fault(i, "has extent " + number(extent) + " in dimension " + number(static_cast<int64_t>(axis)) +
-                            "; 0 to 2147483647 are possible: split the call");
+                            "; 0 to 2147483647 are possible" + (extent < 0 ? "" : ": split the call"));
       const int dim = plan.extents[axis].dim;
       if (dim < 0) continue;
       const auto d = static_cast<size_t>(dim);

@@ -201,7 +201,8 @@ TEST(Constants, LiteralsThatDoNotFit) {
   ASSERT_FALSE(module.ok());
   for (const char* message : {"-1 does not fit u64", "9223372036854775808 does not fit i64",
                               "const: 256 does not fit u8", "a real number meets i64; cast the other side first"})
-    EXPECT_NE(module.error().log.find(message), std::string::npos) << message << " in " << module.error().log;
+    EXPECT_NE(to_string(module.error()).find(message), std::string::npos)
+        << message << " in " << to_string(module.error());
 }
 
 }  // namespace

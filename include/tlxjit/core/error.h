@@ -22,7 +22,7 @@ enum class Stage : uint8_t { build, verify, parse, lower, emit, compile, load, l
 
 /// Stable codes; a program may test them. New ones are added at the end.
 enum class ErrorCode : uint16_t {
-  invalid_kernel,    ///< the verifier or the builder found faults; `log` lists all of them
+  invalid_kernel,    ///< the verifier or the builder found faults; `log` lists those after the first
   invalid_text,      ///< a text module does not parse
   unsupported,       ///< the target lacks what an op needs
   bad_argument,      ///< an argument of a call does not fit the kernel's signature
@@ -43,7 +43,7 @@ struct Error {
   ErrorCode code = ErrorCode::internal_error;
   std::string message;  ///< one sentence: what is wrong and the way out
   Location location;    ///< the user's line, where there is one
-  std::string log;      ///< compiler log, or all diagnostics, one a line
+  std::string log;      ///< a compiler's log, or what is to be said beside the message, one a line
   std::string key;      ///< of a compile: of the kernel, device and options, 32 hexadecimal digits
 };
 

@@ -14,7 +14,7 @@ TLXJIT_NAMESPACE_BEGIN
 /// there are none. Works on any module, also one read from text.
 TLXJIT_API std::vector<Error> verify(const Module& module);
 
-/// One error out of many: the first, with all of them in `log`; success when there are none.
+/// One error out of many: the first, with the others in `log`; success when there are none.
 TLXJIT_API Result<void> first_of(const std::vector<Error>& faults);
 
 TLXJIT_NAMESPACE_END

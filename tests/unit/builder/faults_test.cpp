@@ -34,7 +34,7 @@ void expect_fault(const std::string& message, const std::function<uint32_t(Fixtu
 }
 
 TEST(BuilderFaults, ShapesThatDiffer) {
-  expect_fault("add: the operands differ: tile<4xf32> and tile<8xf32>; cast or broadcast one of them",
+  expect_fault("add: the operands differ: tile<4xf32> and tile<8xf32>; tiles that meet have one shape",
                [](Fixture&, Task& t) -> uint32_t {
                  const Tile a = t.full<float>({4}, 0), b = t.full<float>({8}, 0);
                  (void)(a + b);
@@ -43,13 +43,80 @@ TEST(BuilderFaults, ShapesThatDiffer) {
 }
 
 TEST(BuilderFaults, ElementTypesThatDiffer) {
-  expect_fault("mul: the operands differ: f32 and i32; cast or broadcast one of them",
+  expect_fault("mul: the operands differ: f32 and i32; cast one of them with .to<T>()",
                [](Fixture& f, Task& t) -> uint32_t {
                  const Tile a = sum(t.full<float>({4, 4}, 0), 1);
                  (void)a;
                  (void)(f.k.program_id().to<float>() * f.n);
                  return __LINE__ - 1;
                });
+}
+
+TEST(BuilderFaults, ShapesThatDifferByAnAxis) {
+  const std::pair<Shape, const char*> cases[] = {
+      {{4, 8}, "add: the operands differ: tile<4xf32> and tile<4x8xf32>; repeat tile<4xf32> with .expand(1)"},
+      {{8, 4}, "add: the operands differ: tile<4xf32> and tile<8x4xf32>; repeat tile<4xf32> with .expand(0)"},
+      {{4, 4},
+       "add: the operands differ: tile<4xf32> and tile<4x4xf32>; repeat tile<4xf32> with .expand(0) or .expand(1)"},
+      {{8, 8}, "add: the operands differ: tile<4xf32> and tile<8x8xf32>; tiles that meet have one shape"},
+  };
+  for (const auto& [shape, message] : cases)
+    expect_fault(message, [&](Fixture&, Task& t) -> uint32_t {
+      (void)(t.full<float>({4}, 0) + t.full<float>(shape, 0));
+      return __LINE__ - 1;
+    });
+  expect_fault(
+      "add: the operands differ: tile<4x8xf32> and tile<4xi32>; cast one of them with .to<T>(); repeat "
+      "tile<4xi32> with .expand(1)",
+      [](Fixture&, Task& t) -> uint32_t {
+        (void)(t.full<float>({4, 8}, 0) + t.iota({4}, 0));
+        return __LINE__ - 1;
+      });
+}
+
+std::string only_fault_of(const Kernel& k) {
+  const std::vector<Error> faults = k.verify();
+  return faults.size() == 1 ? faults[0].message : std::to_string(faults.size()) + " faults";
+}
+
+TEST(BuilderFaults, ValuesThatAreGone) {
+  const auto line = [](uint32_t number) { return to_string(Location(__FILE__, number)); };
+  {
+    Fixture f;
+    const Tensor y = f.k.tensor<float>("y", {f.n});
+    Tile x;
+    f.k.task("load").body([&](Task& t) { x = t.full<float>({4}, 0); });
+    const uint32_t made = __LINE__ - 1;
+    f.k.task("store").body([&] { y.store({0}, x); });
+    EXPECT_EQ(only_fault_of(f.k), "get: uses a value of task 'load' (made at " + line(made) +
+                                      "), which no other task sees; pass it on through a ring, a buffer or a tensor");
+  }
+  {
+    Fixture f;
+    const Tensor y = f.k.tensor<float>("y", {f.n});
+    f.k.task("t").body([&](Task& t) {
+      Tile x;
+      f.k.range(3).each([&] { x = t.full<float>({4}, 0); });
+      y.store({0}, x);
+    });
+    const uint32_t made = __LINE__ - 3;
+    EXPECT_EQ(only_fault_of(f.k), "get: uses a value of a loop, branch or other region that has ended (made at " +
+                                      line(made) +
+                                      "); give it its first value before the region and assign to it inside");
+  }
+  {
+    Fixture f;
+    const Tensor y = f.k.tensor<float>("y", {f.n});
+    const SharedBuffer buffer = f.k.buffer<float>(2, {4});
+    f.k.task("t").body([&] {
+      View x;
+      f.k.range(3).each([&](Index i) { x = buffer[i % 2]; });
+      y.store({0}, x.load());
+    });
+    const uint32_t made = __LINE__ - 3;
+    EXPECT_EQ(only_fault_of(f.k), "view.load: uses a value of a loop, branch or other region that has ended (made at " +
+                                      line(made) + "); use it inside the region");
+  }
 }
 
 TEST(BuilderFaults, ARealLiteralForIntegers) {
@@ -296,6 +363,7 @@ TEST(BuilderFaults, AllFaultsAreListed) {
   ASSERT_FALSE(module.ok());
   EXPECT_NE(module.error().message.find("(and 1 more)"), std::string::npos) << module.error().message;
   EXPECT_NE(module.error().log.find("a real number meets i32"), std::string::npos) << module.error().log;
+  EXPECT_EQ(module.error().log.find("the operands differ"), std::string::npos) << "told twice:\n" << module.error().log;
 }
 
 TEST(BuilderFaults, BL_105_LoopsThatDoNotCountUpwards) {

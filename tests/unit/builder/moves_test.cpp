@@ -52,9 +52,10 @@ TEST(Moves, AlgorithmsThatSwapWork) {
 TEST(Moves, AnAssignmentToAMovedTileOfAnOuterRegionIsAFault) {
   const Kernel k = with_two_tiles([](Kernel& k, Tile& a, Tile& b) { k.range(3).each([&] { std::swap(a, b); }); });
   ASSERT_FALSE(k.faults().empty());
-  EXPECT_EQ(k.faults()[0].message,
-            "gives a tile of an outer region that was moved away another variable, which this region alone would see; "
-            "assign copies, or exchange with swap(a, b)");
+  EXPECT_EQ(
+      k.faults()[0].message,
+      "a tile from outside this loop or branch was moved away (std::move) and is assigned again, which code behind "
+      "the region would not see; copy instead of moving, or exchange two tiles with swap(a, b)");
 }
 
 TEST(Moves, WhatIsMovedInItsOwnRegionIsAnotherName) {

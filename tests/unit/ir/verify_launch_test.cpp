@@ -60,7 +60,7 @@ TEST(VerifyLaunch, Clusters) {
   EXPECT_EQ(fault("", "arrive.remote %6, %2, %2 [per = \"instance\"]\n"),
             "arrive.remote: the kernel has no clusters: use cluster()");
   EXPECT_EQ(fault("%7 = cluster.rank : i32\ncluster [size = 2]\n", ""),
-            "cluster.rank: stands in a task; code outside tasks forms scalars only");
+            "cluster.rank: is known to programs that run: call it inside the task");
 }
 
 TEST(VerifyLaunch, RemoteAccesses) {

@@ -9,8 +9,7 @@ TEST(Verify, AcceptsTheBase) { EXPECT_EQ(only_fault(kernel_text("", ring_ops)), 
 
 TEST(Verify, OpsInTasks) {
   const std::pair<const char*, const char*> cases[] = {
-      {"%30 = add %10, %4 : tile<64x64xf32>",
-       "add: the operands differ: tile<64x64xf32> and f32; cast or broadcast one of them"},
+      {"%30 = add %10, %4 : tile<64x64xf32>", "add: the operands differ: tile<64x64xf32> and f32; splat the scalar"},
       {"%30 = add %10, %10 : tile<64x32xf32>", "add: gives tile<64x64xf32>, not tile<64x32xf32>"},
       {"%30 = exp2 %3 : i32", "exp2: works on f16, bf16, f32 or f64, not on i32"},
       {"%30 = mod %4, %4 : f32", "mod: works on integers, not on f32"},
@@ -40,7 +39,7 @@ TEST(Verify, OpsInTasks) {
       {"%30 = bitcast %12 : u8", "bitcast: a b1 is no pattern of bits; cast it"},
       {"%30 = sqrt %3 : i32", "sqrt: works on f16, bf16, f32 or f64, not on i32"},
       {"%30 = fma %4, %4 : f32", "fma: takes 3 operands, not 2"},
-      {"%30 = fma %4, %4, %3 : f32", "fma: the operands differ: f32 and i32; cast or broadcast one of them"},
+      {"%30 = fma %4, %4, %3 : f32", "fma: the operands differ: f32 and i32; cast one of them with .to<T>()"},
       {"%30 = min_nan %3, %3 : i32", "min_nan: works on f16, bf16, f32 or f64, not on i32"},
       {"%30 = mulhi %4, %4 : f32", "mulhi: works on integers, not on f32"},
       {"%30 = floor_div %4, %4 : f32", "floor_div: works on integers, not on f32"},
@@ -84,10 +83,10 @@ TEST(Verify, OpsInTasks) {
       {"release %21\n dot %11, %22, %22 [overwrite = \"never\"]", "dot: uses a slot after its release"},
       {"dot.commit", "dot.commit: is lowered; this module is portable"},
       {"%30 = dim [name = \"M\"] : i32", "dim: stands outside tasks only"},
-      {"%30 = add %99, %3 : i32\n %99 = add %3, %3 : i32",
-       "add: uses a value that is not defined here: made later, or in a block that has ended"},
+      {"%30 = add %99, %3 : i32\n %99 = add %3, %3 : i32", "add: uses a value that is made later"},
       {"if %12 {\n %30 = add %3, %3 : i32\n } {\n }\n %31 = add %30, %3 : i32",
-       "add: uses a value that is not defined here: made later, or in a block that has ended"},
+       "add: uses a value of a loop, branch or other region that has ended; give it its first value before the region "
+       "and assign to it inside"},
   };
   for (const auto& [ops, message] : cases) EXPECT_EQ(only_fault(kernel_text("", ring_ops + ops)), message) << ops;
 }
@@ -96,7 +95,7 @@ TEST(Verify, OnlyTheCauseIsTold) {
   EXPECT_EQ(only_fault(kernel_text("",
                                    "%30 = add %3, %4 : i32\n %31 = add %30, %3 : i32\n if %12 {\n %32 = add %31, "
                                    "%30 : i32\n } {\n }\n for %3, %31, %30 {\n (%33: i32)\n }")),
-            "add: the operands differ: i32 and f32; cast or broadcast one of them");
+            "add: the operands differ: i32 and f32; cast one of them with .to<T>()");
   EXPECT_EQ(only_fault(kernel_text("%30 = ring [fields = \"\"] : ring<2>",
                                    "%31 = acquire %30 : slot\n publish %31\n %32 = wait_slot %30 : slot")),
             "ring: has no fields; slot() adds one");
@@ -117,7 +116,7 @@ kernel "k" {
 TEST(Verify, DeclarationsOutsideTasks) {
   const std::pair<const char*, const char*> cases[] = {
       {"%30 = splat %4 : tile<4xf32>", "splat: stands in a task; code outside tasks forms scalars only"},
-      {"%30 = program_id : i32", "program_id: stands in a task; code outside tasks forms scalars only"},
+      {"%30 = program_id : i32", "program_id: is known to programs that run: call it inside the task"},
       {"%30 = dim [name = \"x\"] : i32", "dim: the name 'x' is taken"},
       {"%30 = dim [name = \"\"] : i32", "dim: needs a name"},
       {"grid %0", "grid: a kernel has one grid, from grid() or from its schedule"},

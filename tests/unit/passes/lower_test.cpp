@@ -82,8 +82,8 @@ TEST(Lower, ADynamicScheduleHasACounterAndAHiddenRing) {
   EXPECT_EQ(count(*module, OpCode::workspace_add), 2) << "take a tile; count finished programs";
   const std::string text = print(*module);
   EXPECT_NE(text.find("barrier [count = 1, name = \"tiles.full\""), std::string::npos);
-  EXPECT_NE(text.find("barrier [count = 8, name = \"tiles.empty\""), std::string::npos)
-      << "two consumers of four warps";
+  EXPECT_NE(text.find("barrier [count = 8, name = \"tiles.free\""), std::string::npos) << "two consumers of four warps";
+  EXPECT_NE(text.find("name = \"ring0.free\""), std::string::npos);
 }
 
 TEST(Lower, WindowsBecomeBounds) {
