@@ -4,7 +4,8 @@
 #   cases.py <build folder> [--ran <JUnit file of ctest>] [--update]
 #
 # Each test that the table names has to be one of the build's; with --ran it also has to have run and passed. Each test
-# whose name has the id of a case (BL_085_…) has to stand in the table: --update writes those in.
+# whose name has the id of a case (BL_085_…) has to stand in the table: --update writes those in. A row whose tests cover
+# a part of the case says what is missing: `tests; later: area (what)`.
 import json
 import pathlib
 import re
@@ -16,8 +17,9 @@ import files
 
 TABLE = files.ROOT / "tests" / "cases.tsv"
 ID = re.compile(r"BL_(\d{3})(?!\d)")
-# What a row may say in place of tests.
+# What a row may say in place of tests, and behind them.
 NOT_YET = re.compile(r"(later: \S|not applicable: \S)")
+HALF = re.compile(r"; later: [^;()]+ \([^;]+\)$")
 
 
 def tests_of(build):
@@ -43,6 +45,15 @@ def ran(junit):
     return out
 
 
+def split(column):
+    """The tests that a row names, and what it says in place of them or behind them."""
+    if NOT_YET.match(column):
+        return [], column
+    half = HALF.search(column)
+    rest = half.group() if half else ""
+    return column.removesuffix(rest).split(" "), rest
+
+
 def read_table():
     rows, faults = {}, []
     for number, line in enumerate(TABLE.read_text(encoding="utf-8").splitlines(), 1):
@@ -53,6 +64,8 @@ def read_table():
             faults.append(f"tests/cases.tsv:{number}: not `BL-nnn<tab>what<tab>tests`: {line[:60]}")
         elif columns[0] in rows or (rows and columns[0] < next(reversed(rows))):
             faults.append(f"tests/cases.tsv:{number}: {columns[0]} stands twice or out of order")
+        elif ";" in columns[2] and not NOT_YET.match(columns[2]) and not HALF.search(columns[2]):
+            faults.append(f"tests/cases.tsv:{number}: not `tests; later: area (what)`: {columns[2]}")
         else:
             rows[columns[0]] = (columns[1], columns[2])
     return rows, faults
@@ -61,11 +74,11 @@ def read_table():
 def update(rows, found):
     head = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
     lines = []
-    for name, (what, tests) in rows.items():
-        # Tests that a hand wrote in, whose names have no id, stay.
-        kept = [] if NOT_YET.match(tests) else [t for t in tests.split(" ") if not ID.search(t)]
-        named = sorted(set(found.get(name, [])) | set(kept))
-        lines.append("\t".join([name, what, " ".join(named) or tests]))
+    for name, (what, column) in rows.items():
+        tests, rest = split(column)
+        # Tests that a hand wrote in, whose names have no id, stay; so does what is missing, where there were tests.
+        named = sorted(set(found.get(name, [])) | {test for test in tests if not ID.search(test)})
+        lines.append("\t".join([name, what, " ".join(named) + (rest if tests else "") if named else column]))
     TABLE.write_text("\n".join(head + lines) + "\n", encoding="utf-8")
 
 
@@ -82,10 +95,11 @@ def main():
         update(rows, found)
         rows, faults = read_table()
     passed = ran(junit) if junit else None
-    covered = 0
-    for name, (_, tests) in rows.items():
-        named = [] if NOT_YET.match(tests) else tests.split(" ")
+    covered = halves = 0
+    for name, (_, column) in rows.items():
+        named, rest = split(column)
         covered += bool(named)
+        halves += bool(named and rest)
         for test in named:
             if test not in known:
                 faults.append(f"tests/cases.tsv: {name}: there is no test {test}")
@@ -97,7 +111,7 @@ def main():
         faults.append(f"tests/cases.tsv: no row for {name}, which {found[name][0]} names")
     other = [tests.split(":")[0] for _, tests in rows.values() if NOT_YET.match(tests)]
     counts = ", ".join(f"{other.count(kind)} {kind}" for kind in ("later", "not applicable"))
-    print(f"cases: {covered} with tests, {counts}")
+    print(f"cases: {covered} with tests, {halves} of them a part of the case, {counts}")
     return files.report(faults)
 
 

@@ -188,6 +188,35 @@ TEST(Lower, CountsArrivalsOfFillersAndDrainers) {
   EXPECT_EQ(counts(false, true), (std::vector<int64_t>{2, 8})) << "each of four warps says that it has read";
 }
 
+/// What follows the store of a tile to a slot in the same block.
+TEST(Lower, BL_150_AStoreToASlotIsFencedForTheDotThatReadsIt) {
+  Kernel k{"k"};
+  const Tensor x = k.tensor<bf16>("x", {k.dim("N"), 64});
+  Ring in = k.ring(2).slot<bf16>("x", {64, 64}), mid = k.ring(2).slot<bf16>("z", {64, 64});
+  k.grid(1);
+  k.task("load").warps(1).body([&] { in.acquire().load("x", x, {0, 0}); });
+  k.task("pass").warps(4).body([&] {
+    const Tile tile = in.wait()["x"].load();
+    mid.acquire().store("z", tile);
+  });
+  k.task("dot").warps(4).body([&](Task& t) {
+    const Slot slot = mid.wait();
+    t.accumulator<float>({64, 64}).dot(slot["z"], slot["z"].t());
+  });
+  auto module = lowered(k, "sm_90a");
+  ASSERT_TRUE(module.ok()) << to_string(module.error());
+  std::vector<OpCode> after;
+  bool stored = false;
+  walk(module->body, [&](const Op& op) {
+    if (op.code == OpCode::task) stored = false;
+    if (stored) after.push_back(op.code);
+    if (op.code == OpCode::buffer_store) stored = true;
+  });
+  ASSERT_GE(after.size(), 3u) << print(*module);
+  after.resize(3);
+  EXPECT_EQ(after, (std::vector<OpCode>{OpCode::fence, OpCode::sync, OpCode::arrive})) << print(*module);
+}
+
 TEST(Lower, LoweredModulesAreNotLoweredAgain) {
   auto module = lowered(gemm(gemm_config("cpu")), "cpu");
   ASSERT_TRUE(module.ok());

@@ -43,7 +43,7 @@ TEST(Refusals, BL_143_RegistersThatAProgramHasNot) {
   EXPECT_EQ(with_registers(1, 24, 2, 240), "accepted") << "64512 of 64512";
 }
 
-TEST(Refusals, BL_145_HelperTasksOfFewRegisters) {
+TEST(Refusals, HelperTasksOfFewRegistersAreAccepted) {
   for (int registers : {24, 40, 48, 64}) EXPECT_EQ(with_registers(1, registers, 1, 128), "accepted") << registers;
 }
 
