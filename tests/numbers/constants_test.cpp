@@ -1,7 +1,13 @@
 // tests/numbers/constants_test.cpp — constants of every type; scalars as arguments.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <unistd.h>
+
 #include <clocale>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <locale>
 
@@ -93,42 +99,90 @@ TEST(Constants, BL_095_LargeDoubles) {
     EXPECT_EQ(value_of(Elem::f64, constant(Elem::f64, v)), v);
 }
 
-/// Decimal commas and thousands, as in de_DE, which the machine may lack.
+/// Decimal commas and thousands in C++, as in de_DE, which the machine may lack.
 struct German : std::numpunct<char> {
   char do_decimal_point() const override { return ','; }
   char do_thousands_sep() const override { return '.'; }
   std::string do_grouping() const override { return "\3"; }
 };
 
+/// The same in C: a locale of the format of glibc, made here. Whether the system took it.
+class GermanInC {
+ public:
+  GermanInC() {
+    const auto folder = std::filesystem::path(::testing::TempDir()) / ("tlxjit_locale_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder / "comma");
+    // Magic, number of items, where each begins; point, separator, grouping, both as wide characters, the codeset.
+    const uint32_t head[] = {0x20031115 ^ LC_NUMERIC, 6, 32, 34, 36, 40, 44, 48};
+    std::ofstream file(folder / "comma" / "LC_NUMERIC", std::ios::binary);
+    file.write(reinterpret_cast<const char*>(head), sizeof head);
+    file.write(",\0.\0\3\0\0\0,\0\0\0.\0\0\0UTF-8\0", 22);
+    file.close();
+    setenv("LOCPATH", folder.c_str(), 1);
+    taken_ = std::setlocale(LC_NUMERIC, "comma") != nullptr;
+    unsetenv("LOCPATH");
+    std::filesystem::remove_all(folder);
+  }
+  ~GermanInC() { std::setlocale(LC_NUMERIC, "C"); }
+  GermanInC(const GermanInC&) = delete;
+  GermanInC& operator=(const GermanInC&) = delete;
+  bool taken() const { return taken_; }
+
+ private:
+  bool taken_ = false;
+};
+
+/// A kernel with constants that have a fraction and thousands.
+Kernel with_constants() {
+  Kernel k{"locale"};
+  const Index n = k.dim("N");
+  const Tensor y = k.tensor<double>("y", {n});
+  const Scalar x = k.scalar<double>("x", 0.5);
+  k.grid(ceil_div(n, 1234567));
+  k.task("main").body([&](Task& t) { y.store({0}, t.full<double>({64}, x * 0.5 + 1234567.0)); });
+  return k;
+}
+
+std::string portable_text() {
+  auto module = with_constants().module();
+  EXPECT_TRUE(module.ok());
+  const std::string text = print(*module);
+  const auto again = parse(text);
+  EXPECT_TRUE(again.ok() && print(*again) == text);
+  return text;
+}
+
+/// Under the locale that is set, the text is `plain` and the key that of the kernel compiled before.
+void expect_as_without(const std::string& plain) {
+  EXPECT_EQ(portable_text(), plain);
+  const uint64_t compiles = engine().counters().compiles;
+  EXPECT_TRUE(engine().compile(with_constants(), *engine().device("cpu")).ok());
+  EXPECT_EQ(engine().counters().compiles, compiles) << "the key is another";
+}
+
 // BL-093
 TEST(Constants, BL_093_LocaleDoesNotMatter) {
-  const auto text = [] {
-    Kernel k{"locale"};
-    const Index n = k.dim("N");
-    const Tensor y = k.tensor<double>("y", {n});
-    const Scalar x = k.scalar<double>("x", 0.5);
-    k.grid(ceil_div(n, 1234567));
-    k.task("main").body([&](Task& t) { y.store({0}, t.full<double>({64}, x * 0.5 + 1234567.0)); });
-    auto module = k.module();
-    EXPECT_TRUE(module.ok());
-    const std::string portable = print(*module);
-    const auto again = parse(portable);
-    EXPECT_TRUE(again.ok() && print(*again) == portable);
-    return portable;
-  };
-  const std::string plain = text();
-  const std::locale before;
-  std::setlocale(LC_ALL, "de_DE.UTF-8");
-  std::locale::global(std::locale(std::locale(), new German));
-  const std::string german = text();
-  const uint64_t computed =
-      apply({Elem::f64}, Elem::f64, [](const auto& v) { return v[0] * 0.5 + 1234567.0; }, {{code_of(1.0)}})[0];
-  std::locale::global(before);
-  std::setlocale(LC_ALL, "C");
-  EXPECT_EQ(plain, german);
+  const std::string plain = portable_text();
   EXPECT_NE(plain.find("[value = 0.5]"), std::string::npos) << plain;
   EXPECT_NE(plain.find("[value = 1234567.0]"), std::string::npos) << plain;
-  EXPECT_EQ(value_of(Elem::f64, computed), 1234567.5);
+  ASSERT_TRUE(engine().compile(with_constants(), *engine().device("cpu")).ok());
+  const auto computed = [](double salt) {  // with constants of its own, which are not compiled yet
+    const auto fn = [&](const auto& v) { return v[0] * 0.5 + (1234567.0 + salt); };
+    return value_of(Elem::f64, apply({Elem::f64}, Elem::f64, fn, {{code_of(1.0)}})[0]);
+  };
+  {
+    const std::locale before = std::locale::global(std::locale(std::locale(), new German));
+    expect_as_without(plain);
+    EXPECT_EQ(computed(0.25), 1234567.75);
+    std::locale::global(before);
+  }
+  const GermanInC german;
+  if (!german.taken()) GTEST_SKIP() << "the C library takes no locale of glibc's format";
+  char text[8];
+  ASSERT_EQ(std::snprintf(text, sizeof text, "%.1f", 0.5), 3);
+  ASSERT_STREQ(text, "0,5");
+  expect_as_without(plain);
+  EXPECT_EQ(computed(0.125), 1234567.625);
 }
 
 // BL-215: 1 is a number as any other.
