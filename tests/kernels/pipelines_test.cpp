@@ -105,10 +105,11 @@ TEST_P(Pipelines, TheDesignsGemmCompilesAsWritten) {
   check(*exe, 300, 264, 200);
 }
 
-/// Fewer trips than stages; a scalar that the loop carries is read afterwards.
+/// Fewer trips than stages; a scalar that the loop carries is read afterwards, into 64 elements for a tile.
 TEST_P(Pipelines, BL_102_TripsFromNoneToTheStages) {
   Kernel k{"short"};
   Parts p(k);
+  const Tensor counted = k.tensor<float>("counted", {k.dim("C"), k.dim("R")});
   Ring ring = p.ring(4);
   auto tiles = k.persistent(ceil_div(p.m, b), ceil_div(p.n, b));
   const Index steps = ceil_div(p.kk, b);
@@ -125,14 +126,21 @@ TEST_P(Pipelines, BL_102_TripsFromNoneToTheStages) {
         acc.dot(slot["a"], slot["b"].t());
         trips = trips + 1;
       });
-      // 1 where the count is right.
-      const Tile factor = t.full<float>({b, b}, (trips == steps).to<float>());
-      p.d.store({i * b, j * b}, (acc.read() * factor).to<bf16>());
+      p.d.store({i * b, j * b}, acc.read().to<bf16>());
+      counted.at(0, j).store({i * b}, maximum(t.full<float>({b, 8}, trips.to<float>()), 1));
     });
   });
   auto exe = compile(k);
   TLXJIT_MUST(exe);
-  for (int64_t trips : {0, 1, 2, 3, 4, 5}) check(*exe, 130, 72, trips * b);
+  for (int64_t trips : {0, 1, 2, 3, 4, 5}) {
+    Random random(seed_of_today());
+    TestTensor<float> counts({2, 3 * b}, random);  // of 3 × 2 tiles
+    check(*exe, 130, 72, trips * b, {counts.on(device())});
+    counts.download();
+    for (int64_t j = 0; j < 2; ++j)
+      for (int64_t i = 0; i < 3 * b; ++i) ASSERT_EQ(counts.result(j, i), static_cast<double>(trips)) << i << " " << j;
+    EXPECT_EQ(counts.strays(), 0u);
+  }
 }
 
 TEST_P(Pipelines, BL_139_OneTripAndTwo) {

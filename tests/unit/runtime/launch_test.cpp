@@ -47,6 +47,28 @@ TEST_F(Launch, EmptyBatchesOfAttention) {
   }
 }
 
+TEST_F(Launch, BL_127_StridesOfAnInnermostAxisOf1) {
+  Kernel k{"column"};
+  auto [m, n] = k.dims("M", "N");
+  const Tensor x = k.tensor<int32_t>("x", {m, n}), y = k.tensor<int32_t>("y", {m, n});
+  k.grid(m);
+  k.task("main").warps(1).body([&] { y.store({k.program_id(), 0}, x.load_tile({k.program_id(), 0}, {1, 1}) + 100); });
+  const Executable exe = compile(k);
+  for (const int64_t inner : {2, 1, 0, -7}) {
+    int32_t in[] = {3, 4, 5, 6}, out[] = {-1, -1, -1, -1};
+    const auto column = [&](int32_t* data) { return tensor<int32_t>(data, {2, 1}).with_strides({1, inner}); };
+    EXPECT_EQ(message(exe.launch({column(in), column(out)})), "success") << inner;
+    EXPECT_THAT(out, ::testing::ElementsAre(103, 104, -1, -1)) << inner;
+  }
+  // Where tensor maps are made of them.
+  const Executable product = compile(gemm(gemm_config("sm_90a")), "sm_90a");
+  alignas(16) bf16 room[64], d[16] = {};
+  for (int i = 0; i < 64; ++i) room[i] = i % 8 ? NAN : static_cast<float>(1 + i / 8);
+  const auto rows = [&](int64_t n) { return tensor<bf16>(room, {n, 1}).with_strides({8, 2}); };
+  EXPECT_EQ(message(product.launch({rows(2), rows(8), tensor<bf16>(d, {2, 8})})), "success");
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(float(d[i]), static_cast<float>((1 + i / 8) * (1 + i % 8))) << i;
+}
+
 /// Program p writes p + add to element p.
 Kernel numbering() {
   Kernel k{"numbering"};

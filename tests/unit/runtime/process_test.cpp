@@ -114,11 +114,12 @@ bool refuse_executable_memory() {
 }
 
 TEST(Process, BL_248_APolicyAgainstExecutableMemoryIsNamed) {
+  if (!in_child(refuse_executable_memory)) GTEST_SKIP() << "the system has no seccomp filters";
   Engine engine(options());
   auto device = engine.device("cpu");
   TLXJIT_MUST(device);
   EXPECT_TRUE(in_child([&] {
-    if (!refuse_executable_memory()) return true;  // a kernel without seccomp
+    if (!refuse_executable_memory()) return false;
     for (int round = 0; round < 2; ++round) {
       auto exe = engine.compile(numbers(), *device);
       if (exe || exe.error().kind != ErrorKind::environment) return false;
