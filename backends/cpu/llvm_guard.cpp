@@ -7,6 +7,7 @@
 #include <csetjmp>
 #include <cstring>
 #include <mutex>
+#include <new>
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
@@ -14,6 +15,7 @@ namespace {
 
 struct Entry {
   jmp_buf back;
+  bool no_memory = false;
   char message[384];
 };
 thread_local Entry* entry = nullptr;
@@ -22,6 +24,11 @@ void fatal(void*, const char* reason, bool) {
   if (!entry) return;  // not ours: LLVM goes on to its own end
   std::strncpy(entry->message, reason ? reason : "", sizeof entry->message - 1);
   std::longjmp(entry->back, 1);
+}
+
+void no_memory(void* none, const char* reason, bool diagnose) {
+  if (entry) entry->no_memory = true;
+  fatal(none, reason, diagnose);
 }
 
 // No object with a destructor lives in this frame, which the jump crosses.
@@ -35,7 +42,10 @@ bool call(void (*fn)(void*), void* data, Entry& here) {
 
 bool guarded(void (*fn)(void*), void* data, std::string& message) {
   static std::once_flag once;
-  std::call_once(once, [] { llvm::install_fatal_error_handler(fatal, nullptr); });
+  std::call_once(once, [] {
+    llvm::install_fatal_error_handler(fatal, nullptr);
+    llvm::install_bad_alloc_error_handler(no_memory, nullptr);
+  });
   Entry here;
   here.message[0] = here.message[sizeof here.message - 1] = '\0';
   // Restored also when fn throws: a later fatal error would jump into a frame that is gone.
@@ -45,6 +55,7 @@ bool guarded(void (*fn)(void*), void* data, std::string& message) {
   } restore{entry};
   entry = &here;
   const bool whole = call(fn, data, here);
+  if (here.no_memory) throw std::bad_alloc();
   if (!whole) message = here.message;
   return whole;
 }

@@ -34,12 +34,24 @@ Ring Kernel::ring(int stages, std::source_location at) {
   return ring;
 }
 
+namespace {
+
+/// Fields are written as one text, where a name ends at a space.
+bool is_field_name(std::string_view name) {
+  constexpr auto letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+  return !name.empty() && name.find_first_not_of(letters) == name.npos;
+}
+
+}  // namespace
+
 Ring& Ring::slot(std::string_view field, Elem elem, Shape shape, std::source_location at) {
   Op* op = state_ && value_ != no_value ? state_->module.def(value_) : nullptr;
   if (!op) return *this;
   const std::string former(op->attrs.text("fields"));
   const std::string added = format_fields({{std::string(field), Type::view(shape, elem)}});
   std::string what = check_tile_type(Type::tile(shape, elem));
+  if (!is_field_name(field)) what = "a field's name has letters, digits, '_', '.' and '-' only, and at least one";
+  if (!known(elem)) what = "an element type that there is not";
   for (const RingField& other : parse_fields(former).value_or(std::vector<RingField>()))
     if (other.name == field) what = "the ring has a field of this name";
   if (!what.empty()) what = "field '" + std::string(field) + "': " + what;

@@ -112,8 +112,8 @@ std::string check_op(const Module& module, const Op& op) {
   const int operands = static_cast<int>(op.operands.size());
   if (operands < row.min_operands || (row.max_operands >= 0 && operands > row.max_operands))
     return "takes " + std::to_string(row.min_operands) +
-           (row.max_operands == row.min_operands ? "" : " to " + std::to_string(row.max_operands)) +
-           " operands, not " + std::to_string(operands);
+           (row.max_operands == row.min_operands ? "" : " to " + std::to_string(row.max_operands)) + " operands, not " +
+           std::to_string(operands);
   if (row.results < 0 ? op.results.empty() : static_cast<int>(op.results.size()) != row.results)
     return "has " + (row.results < 0 ? "one or more" : std::to_string(row.results)) + " results, not " +
            std::to_string(op.results.size());

@@ -102,6 +102,30 @@ TEST(InlineText, WhatLlvmFindsLateIsTheUsersFaultToo) {
   }
 }
 
+TEST(InlineText, ConstraintsThatAreNoRegistersAreRefused) {
+  const char* const in_memory = "the result is in a register, as =r says, not in memory";
+  const std::pair<const char*, const char*> cases[] = {
+      {"=m,r", in_memory},
+      {"=rm,r", in_memory},
+      {"=&m,r", in_memory},
+      {"=m,0", in_memory},
+      {"=o,r", in_memory},
+      {"=V,r", in_memory},
+      {"={memory},r", in_memory},
+      {"=Ym,r", in_memory},
+      {"=r,*m", "an operand is no pointer: leave the * out"},
+      {"=r,r,!i", "a label (!) is no operand here"},
+  };
+  for (const auto& [constraints, log] : cases) {
+    SCOPED_TRACE(constraints);
+    uint32_t line = 0;
+    const Error error = refusal("cpu", "nop", constraints, &line);
+    EXPECT_EQ(error.kind, ErrorKind::user);
+    EXPECT_EQ(error.log, "constraints '" + std::string(constraints) + "': " + log);
+    EXPECT_EQ(error.location.line, line);
+  }
+}
+
 TEST(InlineText, OfTwoThatAreFoundLateTheOneNamedIsToBlame) {
   Kernel k{"inline"};
   const Tensor to = k.tensor<int32_t>("o", {1});

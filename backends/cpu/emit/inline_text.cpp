@@ -11,6 +11,20 @@ TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
 namespace {
 
+/// What is wrong with constraints that LLVM takes and has no place for, or does not survive: values here are in
+/// registers, and no text jumps.
+std::string constraint_fault(const llvm::InlineAsm::ConstraintInfoVector& constraints) {
+  for (const auto& constraint : constraints) {
+    if (constraint.Type == llvm::InlineAsm::isLabel) return "a label (!) is no operand here";
+    if (constraint.isIndirect) return "an operand is no pointer: leave the * out";
+    if (constraint.Type != llvm::InlineAsm::isOutput) continue;
+    for (const std::string& code : constraint.Codes)
+      if (code.find_first_of("moV") != code.npos && (code[0] != '{' || code == "{memory}"))
+        return "the result is in a register, as =r says, not in memory";
+  }
+  return {};
+}
+
 /// What is wrong with the `$` of a template, or nothing. LLVM reads it only when it prints the code, and a fault is
 /// then fatal to it: the compile would be given up with all its memory.
 std::string template_fault(std::string_view text, unsigned operands) {
@@ -69,8 +83,11 @@ void Emitter::inline_text(const Op& op) {
   if (auto error = llvm::InlineAsm::verify(signature, constraints))
     throw Unsupported{&op, "inline text with constraints '" + constraints +
                                "' for these operands: " + llvm::toString(std::move(error))};
+  const auto parsed = llvm::InlineAsm::ParseConstraints(constraints);
+  if (std::string fault = constraint_fault(parsed); !fault.empty())
+    throw BadInlineText{&op, "constraints '" + constraints + "': " + fault};
   unsigned operands = 0;
-  for (const auto& constraint : llvm::InlineAsm::ParseConstraints(constraints))
+  for (const auto& constraint : parsed)
     operands += constraint.Type == llvm::InlineAsm::isInput || constraint.Type == llvm::InlineAsm::isOutput;
   if (std::string fault = template_fault(op.attrs.text("text"), operands); !fault.empty())
     throw BadInlineText{&op, std::move(fault)};

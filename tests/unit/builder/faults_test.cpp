@@ -170,9 +170,16 @@ TEST(BuilderFaults, ARingWithoutFields) {
 TEST(BuilderFaults, FieldsThatARingCannotHave) {
   const std::pair<std::function<void(Ring&)>, const char*> cases[] = {
       {[](Ring& r) { r.slot<float>("a", {4, 4}); }, "ring: field 'a': the ring has a field of this name"},
+      {[](Ring& r) { r.slot<float>("", {4, 4}); },
+       "ring: field '': a field's name has letters, digits, '_', '.' and '-' only, and at least one"},
+      {[](Ring& r) { r.slot<float>("b 4xf32, c", {4, 4}); },
+       "ring: field 'b 4xf32, c': a field's name has letters, digits, '_', '.' and '-' only, and at least one"},
+      {[](Ring& r) { r.slot("b", static_cast<Elem>(88), {4, 4}); },
+       "ring: field 'b': an element type that there is not"},
       {[](Ring& r) { r.slot<float>("b", {0, 4}); },
        "ring: field 'b': tile<0x4xf32> is no tile (rank 1 to 5, each extent 1 to 2^20, at most 2^24 elements)"},
-      {[](Ring& r) { r.slot<float>("b, c", {4, 4}); }, "ring: fields are written `name 128x64xbf16, …`"},
+      {[](Ring& r) { r.slot<float>("b, c", {4, 4}); },
+       "ring: field 'b, c': a field's name has letters, digits, '_', '.' and '-' only, and at least one"},
   };
   for (const auto& [add, message] : cases) {
     Fixture f;

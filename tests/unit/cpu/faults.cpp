@@ -14,6 +14,7 @@ namespace {
 
 void plant(llvm::Module& module, std::string_view fault) {
   if (fault == "fatal") llvm::report_fatal_error("a planted fatal error");
+  if (fault == "memory") llvm::report_bad_alloc_error("planted");
   if (fault == "throw") throw std::out_of_range("a planted exception");
   if (fault == "hang") std::this_thread::sleep_for(std::chrono::seconds(8));
   for (llvm::Function& fn : module) {

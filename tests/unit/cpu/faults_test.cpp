@@ -66,6 +66,15 @@ TEST_F(Faults, WhatLlvmRefusesIsAnError) {
     }
 }
 
+TEST_F(Faults, LlvmWithoutMemoryIsAnError) {
+  for (int round = 0; round < 2; ++round) {
+    const Error error = meet("memory", 7);
+    EXPECT_EQ(error.code, ErrorCode::out_of_resources);
+    EXPECT_EQ(error.message, "CPU: no memory to compile");
+    expect_that_it_goes_on();
+  }
+}
+
 TEST_F(Faults, ABrokenInvariantOfThePlugInIsAnInternalError) {
   const Error error = meet("throw", 7);
   EXPECT_EQ(error.kind, ErrorKind::internal);

@@ -230,6 +230,8 @@ TEST(VerifyByHand, SkipsAndParts) {
   };
   const std::string filled = "%31 = acquire %30 : slot\n store_field %31, %12 [field = \"a\"]\n";
   for (const auto& [ops, message] : cases) EXPECT_EQ(only_fault(kernel(ring, filled + drained + ops)), message) << ops;
+  EXPECT_EQ(only_fault(kernel("%30 = ring [fields = \"a, b\"] : ring<2>", "")),
+            "ring: fields are written `name 128x64xbf16, …`");
   EXPECT_EQ(only_fault(kernel(ring, drained + "%31 = acquire %30 : slot\n store_field %31, %12, %5 [field = \"a\"]\n")),
             "store_field: the part is i32");
 }
