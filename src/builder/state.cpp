@@ -167,7 +167,8 @@ Value BuilderState::literal(const Operand& operand, Elem elem) {
                        : operand.is_large ? static_cast<double>(static_cast<uint64_t>(operand.integer))
                                           : static_cast<double>(operand.integer));
   else if (operand.is_real) {
-    fault("a real number meets " + std::string(to_string(elem)) + "; cast the other side first", operand.at);
+    fault("a real number meets " + std::string(to_string(elem)) + "; cast the other side first with .to<T>()",
+          operand.at);
     return no_value;
   } else if (operand.is_large != (elem == Elem::u64 && operand.integer < 0)) {
     const auto text =

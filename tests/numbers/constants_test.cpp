@@ -253,8 +253,9 @@ TEST(Constants, LiteralsThatDoNotFit) {
   EXPECT_FALSE((i + 0.5).valid());
   const auto module = k.module();
   ASSERT_FALSE(module.ok());
-  for (const char* message : {"-1 does not fit u64", "9223372036854775808 does not fit i64",
-                              "const: 256 does not fit u8", "a real number meets i64; cast the other side first"})
+  for (const char* message :
+       {"-1 does not fit u64", "9223372036854775808 does not fit i64", "const: 256 does not fit u8",
+        "a real number meets i64; cast the other side first with .to<T>()"})
     EXPECT_NE(to_string(module.error()).find(message), std::string::npos)
         << message << " in " << to_string(module.error());
 }

@@ -120,7 +120,7 @@ TEST(BuilderFaults, ValuesThatAreGone) {
 }
 
 TEST(BuilderFaults, ARealLiteralForIntegers) {
-  expect_fault("a real number meets i32; cast the other side first", [](Fixture& f, Task&) -> uint32_t {
+  expect_fault("a real number meets i32; cast the other side first with .to<T>()", [](Fixture& f, Task&) -> uint32_t {
     (void)(f.n * 0.5);
     return __LINE__ - 1;
   });

@@ -38,7 +38,7 @@ TEST(Places, MasksAndFills) {
     line = __LINE__ - 1;
   });
   ASSERT_EQ(k.faults().size(), 1u);
-  EXPECT_EQ(k.faults()[0].message, "a real number meets i32; cast the other side first");
+  EXPECT_EQ(k.faults()[0].message, "a real number meets i32; cast the other side first with .to<T>()");
   EXPECT_EQ(k.faults()[0].location, Location(__FILE__, line));
 }
 
@@ -49,7 +49,8 @@ TEST(Places, Literals) {
       [](BuilderFixture& f, Task&) -> uint32_t { return (void)f.y.load({0.5}), __LINE__; },
       [](BuilderFixture& f, Task&) -> uint32_t { return (void)f.k.cursor(2).slot.valid(), (void)f.buf[0.5], __LINE__; },
   };
-  for (const Body& use : uses) expect_builder_fault("a real number meets i32; cast the other side first", use);
+  for (const Body& use : uses)
+    expect_builder_fault("a real number meets i32; cast the other side first with .to<T>()", use);
 }
 
 TEST(Places, NamesOfDims) {

@@ -127,7 +127,7 @@ TEST(RootCauses, AccessesNameWhatIsWrong) {
                          const Tile x = t.full<float>({4}, 1), i = t.iota({4}, 0);
                          return (void)f.y.load_at({i}, {.mask = i < 2, .other = x}), __LINE__;
                        });
-  expect_builder_fault("a real number meets i32; cast the other side first",
+  expect_builder_fault("a real number meets i32; cast the other side first with .to<T>()",
                        [](BuilderFixture& f, Task& t) -> uint32_t {
                          const Tensor counts = f.k.tensor<int32_t>("c", {f.n});
                          const Tile i = t.iota({4}, 0);
