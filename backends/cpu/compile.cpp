@@ -35,6 +35,7 @@
 #include "backends/cpu/instrument_p.h"
 #include "backends/cpu/link_p.h"
 #include "backends/cpu/llvm_guard_p.h"
+#include "src/ir/ring_barriers_p.h"
 #include "tlxjit/ir/text.h"
 #include "tlxjit/ir/verify.h"
 
@@ -189,6 +190,11 @@ bool Compilation::emit(const Module& module, llvm::Module& code, int bits) {
     }
   }
   program.barrier_counts = unit->barrier_counts;
+  const auto rings = ring_barriers(module);
+  for (const RingBarriers& ring : *rings)
+    program.rings.push_back({unit->number.at(ring.full), unit->index.at(ring.full->result()),
+                             unit->index.at(ring.empty->result()),
+                             static_cast<uint32_t>(module.type(ring.full->result()).slots)});
   program.shared_bytes = unit->shared_bytes;
   program.shared_gaps = unit->shared_gaps;
   program.words = unit->words;

@@ -35,6 +35,7 @@ class Batches final : public Job {
           case Lane::State::done: break;
           case Lane::State::blocked: failures_.deadlock(*lane); break;
           case Lane::State::stopped: failures_.stopped(*lane); break;
+          case Lane::State::uneven: failures_.uneven(*lane); break;
         }
       }
       if (lane) kernel_.give_lane(shared_, std::move(lane));

@@ -59,6 +59,20 @@ TLXJIT_UNSEEN_BY_TSAN void Failures::stopped(const Lane& lane) {
   failure_.at = {at->program, at->task_op, at->replica, why.index};
 }
 
+TLXJIT_UNSEEN_BY_TSAN void Failures::uneven(const Lane& lane) {
+  const Lane::Uneven found = lane.uneven();
+  std::lock_guard lock(mutex_);
+  if (failed_) return;
+  failed_ = true;
+  const bool whole = found.undrained > 0;
+  const uint32_t n = whole ? found.undrained : found.partial;
+  char text[96];
+  std::snprintf(text, sizeof text, "%u %s%s not %s", n, whole ? "fill" : "slot", n == 1 ? " was" : "s were",
+                whole ? "drained" : "filled or drained by all that should");
+  fail(failure_, TLXJIT_CPU_UNEVEN, text, found.ring->op);
+  failure_.at = {found.program, UINT32_MAX, 0, -1};
+}
+
 void Failures::memory() {
   std::lock_guard lock(mutex_);
   if (failed_) return;

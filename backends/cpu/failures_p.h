@@ -20,6 +20,8 @@ class Failures {
   void deadlock(const Lane& lane);
   /// A fiber of the lane ended early.
   void stopped(const Lane& lane);
+  /// A program of the lane ended with a ring that was not filled and drained equally often.
+  void uneven(const Lane& lane);
   void memory();
 
  private:

@@ -173,7 +173,28 @@ TLXJIT_UNSEEN_BY_TSAN Lane::State Lane::advance(bool& moved) {
     }
     if (!now) return State::blocked;
   }
-  return State::done;
+  return uneven().ring ? State::uneven : State::done;
+}
+
+TLXJIT_UNSEEN_BY_TSAN Lane::Uneven Lane::uneven() const {
+  const size_t slots = program_.barrier_counts.size();
+  for (size_t rank = 0; rank < static_cast<size_t>(program_.cluster); ++rank)
+    for (const RingCode& ring : program_.rings) {
+      const Barrier* const full = barriers_.data() + rank * slots + ring.full;
+      const Barrier* const empty = barriers_.data() + rank * slots + ring.empty;
+      Uneven found;
+      for (uint32_t i = 0; i < ring.slots; ++i) {
+        if (full[i].phase != empty[i].phase)
+          ++found.undrained;
+        else if (full[i].missing != full[i].count || full[i].bytes != 0 || empty[i].missing != empty[i].count)
+          ++found.partial;
+      }
+      if (found.undrained + found.partial == 0) continue;
+      found.ring = &ring;
+      found.program = contexts[0].program + static_cast<int32_t>(rank);
+      return found;
+    }
+  return {};
 }
 
 }  // namespace cpu

@@ -50,10 +50,18 @@ struct TaskCode {
   size_t stack_bytes = 0;
 };
 
+/// A ring's barriers: a program that ends leaves each slot as often filled as drained.
+struct RingCode {
+  uint32_t op = 0;               // of the full barrier
+  uint32_t full = 0, empty = 0;  // their first slots
+  uint32_t slots = 0;
+};
+
 /// What the compiler says of a kernel.
 struct Program {
   std::vector<TaskCode> tasks;
   std::vector<int32_t> barrier_counts;  // per slot, in the order in which compiled code numbers them
+  std::vector<RingCode> rings;
   size_t shared_bytes = 0;
   std::vector<Gap> shared_gaps;
   int32_t words = 0;    // of the workspace
@@ -70,7 +78,7 @@ constexpr size_t shared_stride(size_t bytes) { return (bytes + 1023) / 1024 * 10
 /// A place where a cluster of programs, mostly one, runs; on one thread at a time. The program outlives it.
 class Lane {
  public:
-  enum class State { done, blocked, stopped };
+  enum class State { done, blocked, stopped, uneven };
 
   Lane(const Program& program, StackPool& stacks);
   ~Lane();
@@ -81,6 +89,15 @@ class Lane {
   void begin(const tlxjit_cpu_launch& launch, const void* joined, int32_t first);
   /// Runs every fiber as far as it goes. `moved` becomes true where one went on.
   State advance(bool& moved);
+
+  /// What a ring that is not even at the end of a program was left with.
+  struct Uneven {
+    const RingCode* ring = nullptr;  // null: every ring is even
+    int32_t program = 0;
+    uint32_t undrained = 0;  // fills; a slot has at most one, since the next fill waits for the drain
+    uint32_t partial = 0;    // slots that only some of their fillers filled, or of their drainers drained
+  };
+  Uneven uneven() const;
 
   std::vector<Context> contexts;
   // For the launches that keep lists of lanes.

@@ -66,6 +66,7 @@ void Residents::put(Lane* lane, Lane::State state, bool moved, uint64_t moves) {
   }
   push(lane);
   if (state == Lane::State::stopped) return failures_.stopped(*lane);
+  if (state == Lane::State::uneven) return failures_.uneven(*lane);
   // A look that began before the last move says nothing, and a second one nothing new.
   if (!moved && moves == moves_ && lane->stuck_at != moves_) {
     lane->stuck_at = moves_;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "src/ir/check_p.h"
+#include "src/ir/ring_barriers_p.h"
 #include "src/ir/verify_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -33,9 +34,12 @@ class Verifier {
     // Later rules take the earlier ones for granted.
     const auto report = [this](const Op& op, std::string what) { this->report(op, std::move(what)); };
     if (faults_.empty()) verify_launch(module_, report);
+    if (faults_.empty() && !ring_barriers(module_))
+      report_module("rings lists barriers after each of which stands another of as many slots");
     if (faults_.empty()) verify_signature(module_, report);
     if (faults_.empty()) verify_unfinished(module_, report);
     if (module_.level == Level::portable) {
+      if (faults_.empty()) verify_cluster(module_, report);
       if (faults_.empty()) verify_schedule(module_, report);
       if (faults_.empty()) verify_views(module_, report);
       if (faults_.empty()) verify_slots(module_, report);

@@ -20,6 +20,10 @@ void verify_slots(const Module& module, const Report& report);
 /// kernels that have them; a constant grid is whole clusters.
 void verify_launch(const Module& module, const Report& report);
 
+/// Barriers of the cluster stand under no condition and in no loop that replicas of a task go through differently
+/// often.
+void verify_cluster(const Module& portable, const Report& report);
+
 /// What a call binds: no more parameters than it can have, every dim by a tensor, extents and grid by what the host
 /// computes.
 void verify_signature(const Module& module, const Report& report);

@@ -25,6 +25,18 @@ std::array<Target, 2> targets() {
   return {Target{"cpu", false, int64_t{64} << 20, 0, {"*"}}, Target{"sm_90a", true, 232448, 65536, {"tma"}}};
 }
 
+/// Names the barriers that the lowering has made for rings (src/ir/ring_barriers_p.h).
+void mark_rings(Module& module, const std::set<Value>& by_hand) {
+  std::vector<int64_t> rings;
+  int64_t number = 0;
+  for (const auto& op : module.body.ops) {
+    if (op->code != OpCode::barrier) continue;
+    if (!by_hand.count(op->result()) && op->attrs.text("name").ends_with(".full")) rings.push_back(number);
+    ++number;
+  }
+  if (!rings.empty()) module.attrs.set("rings", std::move(rings));
+}
+
 bool has(const Target& target, std::string_view need) {
   return std::ranges::any_of(target.capabilities, [&](std::string_view c) { return c == "*" || c == need; });
 }
@@ -93,6 +105,7 @@ Result<Module> lower(const Module& portable, const Target& target) {
   TLXJIT_TRY(place_waits(module, by_hand));
   TLXJIT_TRY(lower_stages(module));
   TLXJIT_TRY(lower_rings(module, target));
+  mark_rings(module, by_hand);
   lower_accesses(module);
   TLXJIT_TRY(lower_stores(module, target));
   TLXJIT_TRY(allocate_shared(module, target));

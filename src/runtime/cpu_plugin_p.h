@@ -72,13 +72,14 @@ enum tlxjit_cpu_status {
   TLXJIT_CPU_INLINE = 10,   /* LLVM refused the inline text of `op` */
   TLXJIT_CPU_INTERNAL = 11, /* a fault of the plug-in */
   TLXJIT_CPU_STEP = 12,     /* a loop's step below 1; `op` names the loop */
+  TLXJIT_CPU_UNEVEN = 13,   /* a program ended with a ring, by its full barrier `op`, not as often drained as filled */
 };
 
 struct tlxjit_cpu_failure {
   enum tlxjit_cpu_status status;
   uint32_t op; /* op number, UINT32_MAX when none */
   char message[512];
-  struct tlxjit_cpu_place at; /* of an assertion */
+  struct tlxjit_cpu_place at; /* of an assertion; of a ring the program */
   struct tlxjit_cpu_blocked blocked[64];
   uint32_t blocked_count; /* how many there were; at most 64 are listed */
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "src/ir/ring_barriers_p.h"
 #include "src/runtime/elements_text_p.h"
 #include "src/runtime/guard_p.h"
 
@@ -79,6 +80,43 @@ Error failed_assertion(const Module& module, const tlxjit_cpu_failure& failure) 
   return error;
 }
 
+/// Who fills and drains a ring, with their lines.
+std::string sides_of(const Module& module, const RingBarriers& ring) {
+  std::vector<std::string> lines;
+  for (const auto& task : module.body.ops) {
+    if (task->code != OpCode::task) continue;
+    walk(task->regions[0], [&](const Op& op) {
+      if (op.code != OpCode::wait) return;
+      const bool fills = op.operands[0] == ring.empty->result();
+      if (!fills && op.operands[0] != ring.full->result()) return;
+      std::string line =
+          name_of(task.get(), "a task") + (fills ? " fills it: " : " drains it: ") + to_string(module.location(op));
+      if (std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
+    });
+  }
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
+  return text;
+}
+
+Error uneven_ring(const Module& module, const tlxjit_cpu_failure& failure, const std::string& message) {
+  const Op* const full = op_at(numbered_ops(module), failure.op);
+  std::string name = name_of(full, "a ring");
+  name = name.substr(0, name.rfind(".full"));
+  Error error = error_of(ErrorKind::user, Stage::run, ErrorCode::invalid_kernel,
+                         "`" + name + "` of `" + module.name + "`: " + message + " when program " +
+                             std::to_string(failure.at.program) +
+                             " ended; one value decides every task's trip count; the log lists who fills and drains "
+                             "the ring");
+  const auto rings = ring_barriers(module);
+  for (const RingBarriers& ring : *rings) {
+    if (ring.full != full) continue;
+    error.location = module.location(*full);
+    error.log = sides_of(module, ring);
+  }
+  return error;
+}
+
 }  // namespace
 
 std::string printed_line(const Module& module, uint32_t op_number, const tlxjit_cpu_place& at,
@@ -102,6 +140,7 @@ Error cpu_error(const Module& module, const tlxjit_cpu_failure& failure, Stage s
   if (failure.status == TLXJIT_CPU_DEADLOCK) return deadlock(module, failure);
   if (failure.status == TLXJIT_CPU_ASSERT) return failed_assertion(module, failure);
   const std::string message(failure.message, std::find(std::begin(failure.message), std::end(failure.message), '\0'));
+  if (failure.status == TLXJIT_CPU_UNEVEN) return uneven_ring(module, failure, message);
   Error error = error_of(ErrorKind::internal, stage, ErrorCode::internal_error, "CPU: " + message);
   if (failure.status == TLXJIT_CPU_UNSUPPORTED) {
     error.kind = ErrorKind::user;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tlxjit/tlxjit.h"
 
 namespace tlxjit {
@@ -104,12 +106,105 @@ TEST(VerifyLaunch, BL_161_AConstantGridIsWholeClusters) {
   EXPECT_EQ(message(7), "grid: 7 programs are no multiple of the cluster of 2");
 }
 
+TEST(VerifyLaunch, BL_024_TheBarriersOfRings) {
+  const auto message = [](const std::string& rings) {
+    const auto module = parse("tlx 1 lowered cpu\nkernel \"k\" [threads = 128, shared_bytes = 0, rings = " + rings +
+                              "] {\n  %0 = const [value = 1] : i32\n  grid %0\n"
+                              "  %1 = barrier [count = 1, name = \"a\"] : barrier<2>\n"
+                              "  %2 = barrier [count = 1, name = \"b\"] : barrier<2>\n"
+                              "  %3 = barrier [count = 1, name = \"c\"] : barrier<1>\n"
+                              "  task [name = \"main\", warps = 4, replicas = 1] {\n  }\n}\n");
+    const auto faults = verify(*module);
+    return faults.empty() ? "" : faults[0].message;
+  };
+  EXPECT_EQ(message("<>"), "");
+  EXPECT_EQ(message("<0>"), "");
+  for (const char* rings : {"<1>", "<2>", "<0, 3>", "<-1>", "0", "\"a\""})
+    EXPECT_EQ(message(rings), "kernel 'k': rings lists barriers after each of which stands another of as many slots");
+}
+
 // It needs all threads of the cluster: a task without it would let the others wait for ever.
 TEST(VerifyLaunch, BL_166_AClusterBarrierStandsInEveryTask) {
   const std::string other = "  task [name = \"other\", warps = 1, replicas = 1] {\n";
   EXPECT_EQ(fault("cluster [size = 2]\n", "cluster.sync\n", other + "cluster.sync\n  }\n"), "");
   EXPECT_EQ(fault("cluster [size = 2]\n", "cluster.sync\n", other + "  }\n"),
             "cluster.sync: it waits for every instance of the cluster, so every task has one; 'other' has none");
+}
+
+/// The fault of a kernel of clusters whose task has 2 replicas and this body; it is at the line that the body returns.
+std::string fault_of_replicas(const std::function<uint32_t(Kernel&, Task&, Tiles&)>& body, int replicas = 2) {
+  Kernel k{"k"};
+  k.cluster(2);
+  Tiles tiles = k.persistent(4, 4);
+  uint32_t line = 0;
+  k.task("main").warps(4).replicas(replicas).body([&](Task& t) { line = body(k, t, tiles); });
+  const auto module = k.module();
+  if (module) return "";
+  EXPECT_EQ(module.error().location, Location(std::source_location::current().file_name(), line));
+  return module.error().message;
+}
+
+// One replica would wait for ever for the other.
+TEST(VerifyLaunch, BL_166_AClusterBarrierIsForEveryReplica) {
+  const std::string message =
+      "cluster.sync: it waits for every instance of the cluster, and a condition or trip count around it depends on "
+      "the replica, so that not every one of 'main' comes to it; put it outside";
+  const auto sync = [](Kernel& k, uint32_t& line) {
+    line = __LINE__ + 1;
+    k.cluster_sync();
+  };
+  const std::vector<std::function<void(Kernel&, Task&, Tiles&, uint32_t&)>> refused = {
+      [&](Kernel& k, Task& t, Tiles&, uint32_t& at) { k.when(t.replica() == 0, [&] { sync(k, at); }); },
+      [&](Kernel& k, Task& t, Tiles&, uint32_t& at) { k.range(t.replica() + 1).each([&] { sync(k, at); }); },
+      [&](Kernel& k, Task& t, Tiles& tiles, uint32_t& at) { tiles.split(t).each([&](Index, Index) { sync(k, at); }); },
+      // a variable that one replica alone sets
+      [&](Kernel& k, Task& t, Tiles&, uint32_t& at) {
+        Index v = k.program_id();
+        k.when(t.replica() == 1, [&] { v = v + 3; });
+        k.when(v > 2, [&] { sync(k, at); });
+      },
+      // one that a later trip of the loop sets
+      [&](Kernel& k, Task& t, Tiles&, uint32_t& at) {
+        Index v = k.program_id(), w = v;
+        k.range(3).each([&] {
+          k.when(w == 0, [&] { sync(k, at); });
+          w = v;
+          v = t.replica();
+        });
+      },
+      [&](Kernel& k, Task& t, Tiles&, uint32_t& at) {
+        Index i = t.replica() * 1;
+        k.loop([&] { return i < 3; },
+               [&] {
+                 sync(k, at);
+                 i = i + 1;
+               });
+      },
+  };
+  for (size_t i = 0; i < refused.size(); ++i) {
+    SCOPED_TRACE(i);
+    const auto body = [&](Kernel& k, Task& t, Tiles& tiles) {
+      uint32_t line = 0;
+      refused[i](k, t, tiles, line);
+      return line;
+    };
+    EXPECT_EQ(fault_of_replicas(body), message);
+    EXPECT_EQ(fault_of_replicas(body, 1), "") << "replica() is 0";
+  }
+}
+
+TEST(VerifyLaunch, BL_166_ConditionsThatReplicasShareAreNone) {
+  EXPECT_EQ(fault_of_replicas([](Kernel& k, Task& t, Tiles&) {
+              Index shared = k.program_id(), own = t.replica() * 1;
+              k.when(own == 0, [&] { own = own + shared; });
+              k.range(shared + 1).each([&](Index i) {
+                k.when(i == shared, [&] { k.cluster_sync(); });
+                own = own + i;
+              });
+              k.when(shared == 1, [&] { k.cluster_sync(); });
+              return 0u;
+            }),
+            "");
 }
 
 }  // namespace
