@@ -6,10 +6,12 @@
 #include <llvm/Support/ErrorHandling.h>
 
 #include <mutex>
+#include <new>
 
 // The test is not linked to LLVM: it stands in for what the guard asks of it.
-static llvm::fatal_error_handler_t handler = nullptr;
+static llvm::fatal_error_handler_t handler = nullptr, no_memory = nullptr;
 void llvm::install_fatal_error_handler(fatal_error_handler_t h, void*) { handler = h; }
+void llvm::install_bad_alloc_error_handler(fatal_error_handler_t h, void*) { no_memory = h; }
 
 namespace tlxjit::cpu {
 namespace {
@@ -29,6 +31,15 @@ TEST(LlvmGuard, AFatalErrorEndsTheCall) {
     EXPECT_TRUE(guarded(nothing, nullptr, message));
     EXPECT_EQ(message, "as before");
   }
+}
+
+TEST(LlvmGuard, NoMemoryIsAnException) {
+  std::string message = "as before";
+  for (int i = 0; i < 2; ++i)
+    EXPECT_THROW(guarded([](void*) { no_memory(nullptr, "Buffer allocation failed", false); }, nullptr, message),
+                 std::bad_alloc);
+  EXPECT_TRUE(guarded(nothing, nullptr, message));
+  EXPECT_EQ(message, "as before");
 }
 
 TEST(LlvmGuard, NothingIsLeftBehindByAnException) {
