@@ -177,7 +177,7 @@ TEST(Constants, BL_093_LocaleDoesNotMatter) {
     std::locale::global(before);
   }
   const GermanInC german;
-  if (!german.taken()) GTEST_SKIP() << "the C library takes no locale of glibc's format";
+  ASSERT_TRUE(german.taken()) << "the C library takes no locale of glibc's format";
   char text[8];
   ASSERT_EQ(std::snprintf(text, sizeof text, "%.1f", 0.5), 3);
   ASSERT_STREQ(text, "0,5");

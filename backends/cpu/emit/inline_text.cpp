@@ -25,6 +25,10 @@ std::string constraint_fault(const llvm::InlineAsm::ConstraintInfoVector& constr
   return {};
 }
 
+std::string no_end_of(const std::string& digits) {
+  return "${" + digits + " ends with }, after one letter at most: ${" + digits + ":k}";
+}
+
 /// What is wrong with the `$` of a template, or nothing. LLVM reads it only when it prints the code, and a fault is
 /// then fatal to it: the compile would be given up with all its memory.
 std::string template_fault(std::string_view text, unsigned operands) {
@@ -63,7 +67,7 @@ std::string template_fault(std::string_view text, unsigned operands) {
       at += digits.size();
       if (!braces) continue;
       if (next(':')) at += 2;
-      if (!next('}')) return "${" + digits + " ends with }, after one letter at most: ${" + digits + ":k}";
+      if (!next('}')) return no_end_of(digits);
       ++at;
     }
   }
