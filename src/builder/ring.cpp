@@ -90,23 +90,17 @@ void Ring::skip(const char* side, const Operand& slots) const {
     s->emit(OpCode::skip, {value_, s->index(slots)}, {}, std::move(attrs), slots.at);
 }
 
-Slot Ring::acquire(std::source_location at) const {
+Slot Ring::next(OpCode side, const Location& at) const {
   Slot slot;
   if (!state_) return slot;
   slot.state_ = state_;
   slot.ring_ = value_;
-  slot.value_ = state_->emit(OpCode::acquire, {value_}, {Type::slot()}, {}, at);
+  slot.value_ = state_->emit(side, {value_}, {Type::slot()}, {}, at);
   return slot;
 }
 
-Slot Ring::wait(std::source_location at) const {
-  Slot slot;
-  if (!state_) return slot;
-  slot.state_ = state_;
-  slot.ring_ = value_;
-  slot.value_ = state_->emit(OpCode::wait_slot, {value_}, {Type::slot()}, {}, at);
-  return slot;
-}
+Slot Ring::acquire(std::source_location at) const { return next(OpCode::acquire, at); }
+Slot Ring::wait(std::source_location at) const { return next(OpCode::wait_slot, at); }
 
 void Slot::load(std::string_view field, const Tensor& tensor, std::initializer_list<Operand> offsets,
                 std::source_location at) const {

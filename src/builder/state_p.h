@@ -75,7 +75,7 @@ struct BuilderState : std::enable_shared_from_this<BuilderState> {
     return false;
   }
   /// Of a kernel that a function writes for its caller, the caller; else the place itself.
-  const Location& told_at(const Location& place) const { return caller ? *caller : place; }
+  Location told_at(const Location& place) const { return caller ? *caller : place; }
   uint32_t add_location(const Location& place) { return module.add_location(told_at(place)); }
 
   /// Appends an op and returns its first result. When an operand is poison, nothing happens and the result

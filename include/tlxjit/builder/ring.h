@@ -62,6 +62,7 @@ class TLXJIT_API Ring {
   friend class Kernel;
   Ring& count(const char* side, int instances, const Location& at);
   void skip(const char* side, const Operand& slots) const;
+  Slot next(OpCode side, const Location& at) const;
   std::shared_ptr<BuilderState> state_;
   Value value_ = no_value;
 };
