@@ -23,3 +23,4 @@
 #include "tlxjit/runtime/device.h"
 #include "tlxjit/runtime/engine.h"
 #include "tlxjit/runtime/executable.h"
+#include "tlxjit/runtime/store.h"

@@ -29,6 +29,7 @@ const char* to_string(Stage stage) {
     case Stage::load: return "load";
     case Stage::launch: return "launch";
     case Stage::run: return "run";
+    case Stage::cache: return "cache";
   }
   return "unknown stage";
 }
@@ -47,6 +48,9 @@ const char* to_string(ErrorCode code) {
     case ErrorCode::internal_error: return "internal_error";
     case ErrorCode::timed_out: return "timed_out";
     case ErrorCode::assertion_failed: return "assertion_failed";
+    case ErrorCode::disk_failed: return "disk_failed";
+    case ErrorCode::untrusted: return "untrusted";
+    case ErrorCode::bad_content: return "bad_content";
   }
   return "unknown";
 }

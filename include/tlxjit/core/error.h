@@ -18,7 +18,7 @@ enum class ErrorKind : uint8_t {
 };
 
 /// The stage that noticed it.
-enum class Stage : uint8_t { build, verify, parse, lower, emit, compile, load, launch, run };
+enum class Stage : uint8_t { build, verify, parse, lower, emit, compile, load, launch, run, cache };
 
 /// Stable codes; a program may test them. New ones are added at the end.
 enum class ErrorCode : uint16_t {
@@ -34,6 +34,9 @@ enum class ErrorCode : uint16_t {
   internal_error,    ///< a broken invariant of tlxjit
   timed_out,         ///< a compile took longer than CompileOptions::time_limit
   assertion_failed,  ///< an assertion of the kernel's author does not hold
+  disk_failed,       ///< a call to the file system failed; `message` has its name, the path and why
+  untrusted,         ///< a file or directory that another user could have written
+  bad_content,       ///< bytes of a cache that are no whole entry, or not the one asked for
 };
 
 /// What went wrong, where, and what to do about it.
