@@ -25,6 +25,7 @@ class Deadline {
   }
 
   bool limited() const { return end_ != Clock::time_point::max(); }
+  bool passed() const { return limited() && Clock::now() >= end_; }
   /// `20 ms`.
   std::string text() const { return std::to_string(limit_.count()) + " ms"; }
 

@@ -4,13 +4,11 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/random.h>
-#include <sys/resource.h>
 
-#include <cstdio>
 #include <ctime>
 
 #include "src/runtime/directory_files_p.h"
+#include "src/runtime/file_io_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
@@ -19,47 +17,6 @@ namespace {
 
 /// Whoever reads an entry takes longer ones for cut.
 constexpr uint64_t most_bytes_of_entry = uint64_t{1} << 30;
-
-Result<std::vector<char>> read_all(const TrustedFile& from, const std::string& path) {
-  const uint64_t size = std::min(static_cast<uint64_t>(from.facts.st_size), most_bytes_of_entry);
-  std::vector<char> bytes(size);
-  size_t read = 0;
-  while (read < bytes.size()) {
-    const ssize_t n = again([&] { return ::read(from.file.get(), bytes.data() + read, bytes.size() - read); });
-    if (n < 0) return disk_error("read", path);
-    if (n == 0) break;
-    read += static_cast<size_t>(n);
-  }
-  bytes.resize(read);
-  return bytes;
-}
-
-Result<void> write_all(const Descriptor& file, std::span<const char> bytes, const std::string& path) {
-  // Past this limit the system ends the process with SIGXFSZ.
-  rlimit limit{};
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes.size() > limit.rlim_cur) {
-    errno = EFBIG;
-    return disk_error("write", path);
-  }
-  while (!bytes.empty()) {
-    const ssize_t n = again([&] { return ::write(file.get(), bytes.data(), bytes.size()); });
-    if (n <= 0) return disk_error("write", path);
-    bytes = bytes.subspan(static_cast<size_t>(n));
-  }
-  return {};
-}
-
-/// No two of any threads, processes or machines, forked ones included.
-Result<std::string> private_name(const std::string& path) {
-  unsigned char random[16];
-  if (again([&] { return getrandom(random, sizeof random, 0); }) != sizeof random) return disk_error("getrandom", path);
-  std::string name(temporary_prefix);
-  for (const unsigned char byte : random) {
-    name += "0123456789abcdef"[byte >> 4];
-    name += "0123456789abcdef"[byte & 15];
-  }
-  return name;
-}
 
 /// The time of use of an entry is its time of change: the time of access is not kept everywhere. One that is within the
 /// hour stays, so that readers seldom write. Where it cannot be changed the entry is only swept sooner.
@@ -83,12 +40,6 @@ Result<void> publish(const Descriptor& folder, const std::string& name, const st
 }
 
 }  // namespace
-
-Result<void> check_key(std::string_view key) {
-  if (is_key(key)) return {};
-  return error_of(ErrorKind::user, Stage::cache, ErrorCode::bad_argument,
-                  "a key is 32 hexadecimal digits in lower case, not '" + std::string(key.substr(0, 64)) + "'");
-}
 
 DirectoryStore::DirectoryStore(DirectoryOptions options) : options_(std::move(options)), path_(options_.path + "/v1") {}
 
@@ -130,7 +81,8 @@ Result<std::optional<std::vector<char>>> DirectoryStore::get(std::string_view ke
     auto file = open_trusted_file(**folder, std::string(key), trust(), O_RDONLY, path);
     if (!file) return file.error();
     if (!*file) return std::optional<std::vector<char>>();
-    auto bytes = read_all(**file, path);
+    const uint64_t size = std::min(static_cast<uint64_t>((*file)->facts.st_size), most_bytes_of_entry);
+    auto bytes = read_at((*file)->file, 0, size, path);
     if (!bytes) return bytes.error();
     if (writable()) stamp(**file);
     return std::optional<std::vector<char>>(std::move(*bytes));
@@ -148,17 +100,16 @@ Result<void> DirectoryStore::put(std::string_view key, std::span<const char> byt
       errno = ENOENT;
       return disk_error("open", path);
     }
-    auto name = private_name(path);
-    if (!name) return name.error();
-    auto file = open_trusted_file(**folder, *name, trust(), O_WRONLY | O_CREAT | O_EXCL, path);
+    auto random = random_text(path);
+    if (!random) return random.error();
+    const std::string name = std::string(temporary_prefix) + *random;
+    auto file = open_trusted_file(**folder, name, trust(), O_WRONLY | O_CREAT | O_EXCL, path);
     if (!file) return file.error();
     // Held while it is written: who can take it knows that the writer is gone.
     static_cast<void>(flock((*file)->file.get(), LOCK_EX | LOCK_NB));
     auto done = write_all((*file)->file, bytes, path);
-    // Without it a crash of the machine could leave the name and lose the content.
-    if (done && again([&] { return fsync((*file)->file.get()); }) != 0) done = disk_error("fsync", path);
-    if (done) done = publish(**folder, *name, std::string(key), path);
-    if (!done) static_cast<void>(unlinkat((*folder)->get(), name->c_str(), 0));
+    if (done) done = publish(**folder, name, std::string(key), path);
+    if (!done) static_cast<void>(unlinkat((*folder)->get(), name.c_str(), 0));
     return done;
   });
 }

@@ -47,8 +47,5 @@ class DirectoryStore final : public Store {
 Result<void> remove_oldest(Store& store, std::vector<StoredEntry> entries, uint64_t most_bytes,
                            const std::atomic<bool>& stop, Trimmed& trimmed);
 
-/// An Error unless it is 32 hexadecimal digits in lower case: a key is a file's name.
-Result<void> check_key(std::string_view key);
-
 }  // namespace runtime
 TLXJIT_NAMESPACE_END

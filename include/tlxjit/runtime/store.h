@@ -35,6 +35,23 @@ struct Trimmed {
   uint64_t left_behind = 0;  ///< files of writers that died before they published them
 };
 
+/// What the tiers of an engine's disk cache have done.
+struct CacheCounters {
+  uint64_t store_hits = 0;   ///< of the service's own Store
+  uint64_t user_hits = 0;    ///< of the user's directory
+  uint64_t system_hits = 0;  ///< of the system's directory
+  uint64_t bundle_hits = 0;
+  uint64_t misses = 0;         ///< found in no tier
+  uint64_t published = 0;      ///< entries that were new to a tier, or there already
+  uint64_t bytes_read = 0;     ///< of entries, bad ones included
+  uint64_t bytes_written = 0;  ///< of entries published
+  uint64_t bad_entries = 0;    ///< that were not whole, or under a wrong key
+  uint64_t errors = 0;         ///< of stores: calls to the file system, places that are not trusted
+  uint64_t evictions = 0;      ///< entries that sweeps took away
+  uint64_t evicted_bytes = 0;
+  uint64_t waits = 0;  ///< compiles that waited for another process which made the same
+};
+
 /// A place for entries: bytes under a key of 32 hexadecimal digits in lower case. A service that keeps them elsewhere
 /// derives from it. Threads may share one. An Error is of the place (ErrorCode::disk_failed, untrusted), and fails no
 /// compile; whether the bytes are a whole entry is checked by who gets them.
@@ -71,6 +88,31 @@ struct DirectoryOptions {
 /// stand above it. Symbolic links are followed in the path alone, one by one, under the same rules. A directory that is
 /// not there is empty. The path is walked anew by each call, and no descriptor is kept.
 TLXJIT_API Result<std::shared_ptr<Store>> directory_store(DirectoryOptions options);
+
+/// What stands in an entry, for people.
+struct EntryFacts {
+  std::string kernel;
+  std::string target;
+  uint64_t image_bytes = 0;
+  std::string report;
+};
+
+/// Whether the bytes are a whole entry of this key; ErrorCode::bad_content if not. An Engine looks at more: it also
+/// compares all that a kernel depends on, from its IR to the compiler's build.
+TLXJIT_API Result<EntryFacts> check_entry(std::string_view key, std::span<const char> bytes);
+
+/// A store that is one file, made by write_bundle, which is only read. It must be trusted as a directory_store is, but
+/// may be root's as well as the user's. It stays open; entries have no time of use.
+TLXJIT_API Result<std::shared_ptr<Store>> bundle_store(const std::string& file);
+
+struct BundledEntry {
+  std::string key;
+  std::vector<char> bytes;
+};
+
+/// Writes a file for bundle_store, in place of one that is there; who has that one open keeps reading it. What is no
+/// whole entry of its key is an Error, and nothing is written. Equal entries give equal bytes, in any order.
+TLXJIT_API Result<void> write_bundle(const std::string& file, std::span<const BundledEntry> entries);
 
 /// The directory of the user's own store: TLXJIT_CACHE_DIR; $XDG_CACHE_HOME/tlxjit; $HOME/.cache/tlxjit. An Error where
 /// none of these is an absolute path, where HOME is `/` or no directory, and in a program with raised rights

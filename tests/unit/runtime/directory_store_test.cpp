@@ -5,12 +5,9 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include <fstream>
-
-#include "src/runtime/key_p.h"
 #include "tests/unit/runtime/child.h"
+#include "tests/unit/runtime/entries.h"
 #include "tests/unit/runtime/temporary_directory.h"
-#include "tlxjit/runtime/store.h"
 
 namespace tlxjit::runtime_test {
 namespace {
@@ -33,10 +30,6 @@ std::string text(Store& store, const std::string& key) {
   auto got = store.get(key);
   if (!got) return "error: " + to_string(got.error());
   return *got ? std::string((*got)->begin(), (*got)->end()) : "none";
-}
-
-std::string file_of(const std::string& directory, const std::string& key) {
-  return directory + "/v1/" + key.substr(0, 2) + "/" + key;
 }
 
 /// Makes a file older.
