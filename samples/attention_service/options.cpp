@@ -1,0 +1,147 @@
+// samples/attention_service/options.cpp — the options and their help.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "options.h"
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+
+namespace attention_service {
+
+namespace {
+
+constexpr const char* usage = R"(usage: attention_service [option]...
+Answers jagged attention over HTTP: POST /v1/attention, GET /metrics, GET /healthz. SIGTERM lets it answer what it has
+and end.
+
+  --host ADDRESS          to listen on (127.0.0.1)
+  --port N                0: a free one, which the first line of the output tells (8080)
+  --device NAME           cpu, cuda:0, ...; left out, the best there is
+  --threads N             of a launch on the CPU; 0: as many as there are (0)
+  --tier wait|background  who waits for a kernel that is needed for the first time: everybody, or those who need
+                          it (background)
+
+What is served:
+
+  --head-sizes N,...      elements of a head (64,128)
+  --groups N,...          heads that share a key head (1,2,4,8)
+  --heads N               heads of a call at most (128)
+  --tokens N              tokens of a call at most (32768)
+  --sequences N           sequences of a call at most (1024)
+  --body-bytes N          bytes of a call at most (67108864)
+  --json-bytes N          and as JSON (1048576)
+
+What waits:
+
+  --queue N               calls that wait at most; more get 429 (64)
+  --held-bytes N          bytes of all calls that are in the service; more get 429 (536870912)
+  --deadline-ms N         a call that does not say otherwise is answered within this time, or with 504 (30000)
+  --batch N               calls of a launch at most (64)
+  --batch-bytes N         and bytes of their tensors (268435456)
+  --linger-ms N           how long a call may wait for company while nothing runs (0)
+
+Connections:
+
+  --connections N         open at a time, at most 900; more get 429 (256)
+  --idle-ms N             without a request (5000)
+  --header-ms N           for a request's header, all of it (5000)
+  --body-ms N             for its body (20000)
+  --write-ms N            for its answer (20000)
+
+  --help                  this text
+
+Exit status: 0 ended by SIGTERM or SIGINT, all calls answered; 1 something failed; 2 the command line is wrong.
+)";
+
+[[noreturn]] void refuse(const std::string& message) {
+  std::fprintf(stderr, "attention_service: %s (--help says how)\n", message.c_str());
+  std::exit(2);
+}
+
+int64_t number(const std::string& option, std::string_view text, int64_t least, int64_t most) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
+    refuse(option + " takes a number from " + std::to_string(least) + " to " + std::to_string(most) + ", not '" +
+           std::string(text) + "'");
+  return value;
+}
+
+std::set<int> numbers(const std::string& option, std::string_view text, int least, int most, int multiple) {
+  std::set<int> values;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    const auto value = static_cast<int>(number(option, text.substr(at, comma - at), least, most));
+    if (value % multiple) refuse(option + " takes multiples of " + std::to_string(multiple));
+    values.insert(value);
+    at = comma + 1;
+  }
+  return values;
+}
+
+using Set = std::function<void(const std::string& option, std::string_view text)>;
+
+template <class T>
+Set to(T& value, int64_t least, int64_t most) {
+  return [&value, least, most](const std::string& option, std::string_view text) {
+    value = T(number(option, text, least, most));
+  };
+}
+
+std::map<std::string, Set> table(Options& o) {
+  constexpr int64_t hour_ms = 3600 * 1000, tib = int64_t{1} << 40;
+  ServiceOptions& s = o.service;
+  return {
+      {"--host", [&](const std::string&, std::string_view text) { o.host = text; }},
+      {"--port", to(o.port, 0, 65535)},
+      {"--device", [&](const std::string&, std::string_view text) { o.device = text; }},
+      {"--threads", to(o.threads, 0, 4096)},
+      {"--tier",
+       [&](const std::string& option, std::string_view text) {
+         if (text != "wait" && text != "background") refuse(option + " is wait or background");
+         o.tier = text == "wait" ? Tier::wait : Tier::background;
+       }},
+      {"--head-sizes", [&](const std::string& option,
+                           std::string_view text) { s.served.head_sizes = numbers(option, text, 16, 256, 8); }},
+      {"--groups",
+       [&](const std::string& option, std::string_view text) { s.served.groups = numbers(option, text, 1, 128, 1); }},
+      {"--heads", to(s.served.heads, 1, 1024)},
+      {"--tokens", to(s.served.tokens, 1, 1 << 24)},
+      {"--sequences", to(s.served.sequences, 1, 1 << 20)},
+      {"--body-bytes", to(s.body_bytes, 1, int64_t{1} << 30)},
+      {"--json-bytes", to(s.json_bytes, 1, 64 << 20)},
+      {"--queue", to(s.queue.waiting, 1, 4096)},
+      {"--held-bytes", to(s.held_bytes, 1, tib)},
+      {"--deadline-ms", to(s.deadline, 1, hour_ms)},
+      {"--batch", to(s.queue.batch, 1, 64)},
+      {"--batch-bytes", to(s.queue.batch_bytes, 1, int64_t{1} << 33)},
+      {"--linger-ms", to(s.queue.linger, 0, hour_ms)},
+      {"--connections", to(s.connections, 1, 900)},  // httplib answers no socket from 1024 on
+      {"--idle-ms", to(s.limits.idle, 1, hour_ms)},
+      {"--header-ms", to(s.limits.header, 1, hour_ms)},
+      {"--body-ms", to(s.limits.body, 1, hour_ms)},
+      {"--write-ms", to(s.limits.write, 1, hour_ms)},
+  };
+}
+
+}  // namespace
+
+Options parse_options(int argc, char** argv) {
+  Options o;
+  const auto options = table(o);
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--help" || word == "-h") {
+      std::fputs(usage, stdout);
+      std::exit(0);
+    }
+    const auto option = options.find(word);
+    if (option == options.end()) refuse("there is no option " + word);
+    if (++i == argc) refuse(word + " wants a value");
+    option->second(word, argv[i]);
+  }
+  return o;
+}
+
+}  // namespace attention_service

@@ -1,0 +1,24 @@
+// samples/attention_service/options.h — the service's command line.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <string>
+
+#include "kernels.h"
+#include "service.h"
+
+namespace attention_service {
+
+struct Options {
+  std::string host = "127.0.0.1";
+  int port = 8080;
+  std::string device;  ///< empty: the best
+  int threads = 0;     ///< of a launch on the CPU; 0: all
+  Tier tier = Tier::background;
+  ServiceOptions service;
+};
+
+/// Says what is wrong and ends the program where something is, as it does after --help.
+Options parse_options(int argc, char** argv);
+
+}  // namespace attention_service
