@@ -53,7 +53,6 @@ void Service::serve(int stopping) {
     pollfd one{stopping, POLLIN, 0};
     while (poll(&one, 1, -1) <= 0) {
     }
-    draining_ = true;
     queue_.hurry();
   });
   server_.serve(stopping);
@@ -82,8 +81,8 @@ void Service::add_routes() {
     response.set_content(metrics_text(), "text/plain; version=0.0.4; charset=utf-8");
   });
   server_.Get("/healthz", [this](const httplib::Request&, httplib::Response& response) {
-    response.status = draining_ ? 503 : 200;
-    response.set_content(draining_ ? "draining\n" : "ok\n", "text/plain");
+    response.status = 200;
+    response.set_content("ok\n", "text/plain");
   });
   // What httplib refuses by itself comes without a word.
   server_.set_error_handler([this](const httplib::Request&, httplib::Response& response) {

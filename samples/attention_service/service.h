@@ -2,11 +2,10 @@
 //
 //     POST /v1/attention   a call, as json.h or wire.h say
 //     GET  /metrics        for Prometheus
-//     GET  /healthz        200 `ok`; 503 `draining`
+//     GET  /healthz        `ok`
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <atomic>
 #include <functional>
 
 #include "batcher.h"
@@ -58,7 +57,6 @@ class Service {
   Metrics metrics_;
   Budget budget_;
   Queue queue_;
-  std::atomic<bool> draining_ = false;
   Batcher batcher_;
   Server server_;  ///< ends first: its connections wait for the batcher
 };

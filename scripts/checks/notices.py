@@ -15,7 +15,7 @@ import files
 # The platform: the C library and the compiler's own headers and libraries.
 PLATFORM = re.compile(
     r"^-l?(pthread|dl|rt|m)$|/lib(m|dl|rt|c|pthread)\.(so|a)"
-    r"|/include/(c\+\+|x86_64-linux-gnu|aarch64-linux-gnu|linux|asm|asm-generic|bits|sys|gnu)/"
+    r"|/include/(c\+\+|x86_64-linux-gnu|aarch64-linux-gnu|linux|asm|asm-generic|bits|sys|gnu|arpa|net|netinet|rpc)/"
     r"|/lib/gcc/|/lib/clang/|/lib/llvm-22/lib/clang/|/include/[\w-]+\.h$")
 
 
