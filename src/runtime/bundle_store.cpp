@@ -9,6 +9,7 @@
 #include "src/runtime/directory_files_p.h"
 #include "src/runtime/entry_p.h"
 #include "src/runtime/file_io_p.h"
+#include "src/runtime/hash_p.h"
 #include "src/runtime/trusted_path_p.h"
 #include "tlxjit/runtime/store.h"
 
@@ -82,13 +83,13 @@ Result<std::vector<Row>> read_rows(const TrustedFile& from, const std::string& p
   if (get_integer(*head, 16, 8) != size || count > (size - head_bytes) / row_bytes)
     return bad("it is not as long as it says");
   const uint64_t end = head_bytes + count * row_bytes;
-  auto index = read_at(from.file, 0, end + checksum_bytes, path);
+  auto index = read_at(from.file, 0, end + hash_bytes, path);
   if (!index) return index.error();
-  if (index->size() != end + checksum_bytes) return bad("it is cut");
-  if (checksum(std::span<const char>(*index).first(end)) != get_text(*index, end, checksum_bytes))
+  if (index->size() != end + hash_bytes) return bad("it is cut");
+  if (hash_of(get_text(*index, 0, end)) != get_text(*index, end, hash_bytes))
     return bad("the checksum of its index is wrong");
   std::vector<Row> rows;
-  uint64_t next = end + checksum_bytes;
+  uint64_t next = end + hash_bytes;
   for (size_t at = head_bytes; at < end; at += row_bytes) {
     Row row{std::string(get_text(*index, at, key_bytes)), get_integer(*index, at + key_bytes, 8),
             get_integer(*index, at + key_bytes + 8, 8)};
@@ -119,7 +120,7 @@ Result<std::vector<char>> encode_bundle(std::span<const BundledEntry> entries) {
   sorted.erase(std::unique(sorted.begin(), sorted.end(),
                            [](const BundledEntry* a, const BundledEntry* b) { return a->key == b->key; }),
                sorted.end());
-  uint64_t offset = head_bytes + sorted.size() * row_bytes + checksum_bytes, size = offset;
+  uint64_t offset = head_bytes + sorted.size() * row_bytes + hash_bytes, size = offset;
   for (const BundledEntry* entry : sorted) size += entry->bytes.size();
   ByteWriter bytes(size);
   bytes.text(magic);
@@ -133,7 +134,7 @@ Result<std::vector<char>> encode_bundle(std::span<const BundledEntry> entries) {
     bytes.integer(entry->bytes.size(), 8);
     offset += entry->bytes.size();
   }
-  bytes.text(checksum(bytes.written()));
+  bytes.text(hash_of(bytes.written()));
   for (const BundledEntry* entry : sorted) bytes.text({entry->bytes.data(), entry->bytes.size()});
   return bytes.take();
 }

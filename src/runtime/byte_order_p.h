@@ -25,7 +25,7 @@ class ByteWriter {
     std::copy(text.begin(), text.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(at_));
     at_ += text.size();
   }
-  std::span<const char> written() const { return std::span(bytes_).first(at_); }
+  std::string_view written() const { return {bytes_.data(), at_}; }
   std::vector<char> take() { return std::move(bytes_); }
 
  private:

@@ -40,8 +40,8 @@ Result<void> for_names(const Descriptor& directory, const std::string& path, One
 
 bool is_folder(std::string_view name) { return name.size() == 2 && is_key(std::string(name) + std::string(30, '0')); }
 
-/// Calls `one(folder, name, its facts)` for each regular file in the folders, until it gives false. What goes away
-/// meanwhile is left out.
+/// Calls `one(folder, name, its facts)` for each regular file and link in the folders, until it gives false. What goes
+/// away meanwhile is left out.
 template <class One>
 Result<void> for_files(const DirectoryStore& store, Trust trust, One one) {
   auto top = store.open(false);
@@ -60,7 +60,8 @@ Result<void> for_files(const DirectoryStore& store, Trust trust, One one) {
     bool go_on = true;
     TLXJIT_TRY(for_names(**folder, path, [&](const std::string& file) {
       struct stat facts;
-      if (fstatat((*folder)->get(), file.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(facts.st_mode))
+      if (fstatat((*folder)->get(), file.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
+          (S_ISREG(facts.st_mode) || S_ISLNK(facts.st_mode)))
         go_on = one(**folder, file, facts);
       return go_on;
     }));
@@ -92,7 +93,8 @@ Result<std::vector<StoredEntry>> DirectoryStore::list() {
   return guarded(Stage::cache, [&]() -> Result<std::vector<StoredEntry>> {
     std::vector<StoredEntry> entries;
     TLXJIT_TRY(for_files(*this, trust(), [&](const Descriptor&, const std::string& name, const struct stat& facts) {
-      if (is_key(name)) entries.push_back({name, static_cast<uint64_t>(facts.st_size), time_of(facts)});
+      if (is_key(name) && S_ISREG(facts.st_mode))
+        entries.push_back({name, static_cast<uint64_t>(facts.st_size), time_of(facts)});
       return true;
     }));
     return entries;
@@ -108,9 +110,11 @@ Result<Trimmed> DirectoryStore::trim(uint64_t most_bytes, const std::atomic<bool
     std::vector<StoredEntry> entries;
     TLXJIT_TRY(
         for_files(*this, trust(), [&](const Descriptor& folder, const std::string& name, const struct stat& facts) {
-          if (is_key(name)) {
+          const bool entry = is_key(name);
+          if (!entry && !name.starts_with(temporary_prefix)) return true;
+          if (entry && S_ISREG(facts.st_mode)) {
             entries.push_back({name, static_cast<uint64_t>(facts.st_size), time_of(facts)});
-          } else if (name.starts_with(temporary_prefix) && left_behind(folder, name, facts)) {
+          } else if (S_ISLNK(facts.st_mode) || left_behind(folder, name, facts)) {
             trimmed.left_behind += unlinkat(folder.get(), name.c_str(), 0) == 0;
           }
           return !stop.load(std::memory_order_relaxed);

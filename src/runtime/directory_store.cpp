@@ -84,6 +84,10 @@ Result<std::optional<std::vector<char>>> DirectoryStore::get(std::string_view ke
     const uint64_t size = std::min(static_cast<uint64_t>((*file)->facts.st_size), most_bytes_of_entry);
     auto bytes = read_at((*file)->file, 0, size, path);
     if (!bytes) return bytes.error();
+    if (bytes->size() != size) {  // a fault of the disk, and not of the entry: its length was there
+      errno = EIO;
+      return disk_error("read", path);
+    }
     if (writable()) stamp(**file);
     return std::optional<std::vector<char>>(std::move(*bytes));
   });

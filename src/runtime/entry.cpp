@@ -2,9 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/runtime/entry_p.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "src/runtime/byte_order_p.h"
 #include "src/runtime/guard_p.h"
 #include "src/runtime/key_p.h"
@@ -27,16 +24,10 @@ Error bad_content(std::string why) {
   return error_of(ErrorKind::environment, Stage::cache, ErrorCode::bad_content, std::move(why));
 }
 
-std::string checksum(std::span<const char> bytes) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));
-  return {reinterpret_cast<const char*>(canonical.digest), checksum_bytes};
-}
-
 std::vector<char> encode(const Entry& entry) {
   const std::string_view contents[parts] = {
       entry.kernel, entry.target, entry.material, entry.module, {entry.image.data(), entry.image.size()}, entry.report};
-  size_t size = head_bytes + checksum_bytes;
+  size_t size = head_bytes + hash_bytes;
   for (const std::string_view content : contents) size += content.size();
   ByteWriter bytes(size);
   bytes.text(magic);
@@ -45,18 +36,18 @@ std::vector<char> encode(const Entry& entry) {
   bytes.integer(size, 8);
   for (const std::string_view content : contents) bytes.integer(content.size(), 8);
   for (const std::string_view content : contents) bytes.text(content);
-  bytes.text(checksum(bytes.written()));
+  bytes.text(hash_of(bytes.written()));
   return bytes.take();
 }
 
 Result<Entry> decode(std::span<const char> bytes) {
-  if (bytes.size() < head_bytes + checksum_bytes || get_text(bytes, 0, magic.size()) != magic)
+  if (bytes.size() < head_bytes + hash_bytes || get_text(bytes, 0, magic.size()) != magic)
     return bad_content("it is no entry of a cache of tlxjit");
   if (get_integer(bytes, 8, 4) != version || get_integer(bytes, 12, 4) != parts)
     return bad_content("it is an entry of another version of the format");
   if (get_integer(bytes, 16, 8) != bytes.size()) return bad_content("it is not as long as it says");
-  const size_t end = bytes.size() - checksum_bytes;
-  if (checksum(bytes.first(end)) != get_text(bytes, end, checksum_bytes))
+  const size_t end = bytes.size() - hash_bytes;
+  if (hash_of(get_text(bytes, 0, end)) != get_text(bytes, end, hash_bytes))
     return bad_content("its checksum is not that of its content");
   std::string_view contents[parts];
   size_t at = head_bytes;

@@ -34,9 +34,5 @@ Result<Entry> decode(std::span<const char> bytes, std::string_view key);
 
 Error bad_content(std::string why);
 
-/// 16 bytes that change with any of those given.
-std::string checksum(std::span<const char> bytes);
-constexpr size_t checksum_bytes = 16;
-
 }  // namespace runtime
 TLXJIT_NAMESPACE_END

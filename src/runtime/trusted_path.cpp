@@ -98,6 +98,8 @@ Result<std::optional<Walked>> walk(const std::string& path, Trust trust, bool ma
   if (!path.starts_with('/'))
     return error_of(ErrorKind::user, Stage::cache, ErrorCode::bad_argument,
                     "the place of compiled kernels is an absolute path, not '" + path + "'");
+  // Mounts what is mounted when it is walked through, as homes on network disks are: O_PATH alone does not.
+  static_cast<void>(faccessat(AT_FDCWD, path.c_str(), F_OK, 0));
   auto at = open_root(trust);
   if (!at) return at.error();
   std::vector<std::string> steps;

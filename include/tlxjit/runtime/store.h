@@ -1,7 +1,8 @@
 // include/tlxjit/runtime/store.h — where compiled kernels are kept between processes.
 //
-//     auto store = directory_store({.path = "/var/cache/service"});
-//     for (const StoredEntry& entry : *(*store)->list()) std::cout << entry.key << ' ' << entry.bytes << '\n';
+//     Result<std::shared_ptr<Store>> store = directory_store({.path = "/var/cache/service"});
+//     Result<std::vector<StoredEntry>> entries = (*store)->list();
+//     for (const StoredEntry& entry : *entries) std::cout << entry.key << ' ' << entry.bytes << '\n';
 //
 // What a store gives is executed: who can write to it runs code in the programs that read it.
 //

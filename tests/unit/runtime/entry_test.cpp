@@ -71,8 +71,8 @@ TEST(Entry, SizesThatLieUnderARightChecksum) {
     for (const uint64_t lie : lies) {
       std::vector<char> bytes = good;
       for (size_t i = 0; i < 8; ++i) bytes[24 + 8 * part + i] = static_cast<char>(lie >> 8 * i);
-      const size_t end = bytes.size() - runtime::checksum_bytes;
-      const std::string sum = runtime::checksum(std::span<const char>(bytes).first(end));
+      const size_t end = bytes.size() - runtime::hash_bytes;
+      const std::string sum = runtime::hash_of({bytes.data(), end});
       std::copy(sum.begin(), sum.end(), bytes.begin() + static_cast<std::ptrdiff_t>(end));
       if (bytes != good) {
         EXPECT_TRUE(is_bad(bytes)) << lie << " for part " << part;

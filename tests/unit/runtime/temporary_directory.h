@@ -10,9 +10,15 @@
 
 namespace tlxjit::runtime_test {
 
+/// A disk in memory, if there is one: where a test makes thousands of files.
+inline std::string memory_disk() {
+  return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path().string();
+}
+
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() : path_((std::filesystem::temp_directory_path() / "tlxjit-XXXXXX").string()) {
+  explicit TemporaryDirectory(const std::string& where = std::filesystem::temp_directory_path())
+      : path_(where + "/tlxjit-XXXXXX") {
     if (!mkdtemp(path_.data())) std::abort();
   }
   ~TemporaryDirectory() {
