@@ -80,7 +80,7 @@ void Service::add_routes() {
     response.status = 200;
     response.set_content(metrics_text(), "text/plain; version=0.0.4; charset=utf-8");
   });
-  server_.Get("/healthz", [this](const httplib::Request&, httplib::Response& response) {
+  server_.Get("/healthz", [](const httplib::Request&, httplib::Response& response) {
     response.status = 200;
     response.set_content("ok\n", "text/plain");
   });

@@ -38,7 +38,7 @@ std::string with(const std::string& field, const std::string& value) {
   return body + "}";
 }
 
-Refusal refusal_of(const std::string& body) {
+Refusal refusal_of_json(const std::string& body) {
   try {
     json::parse_call(body, served());
   } catch (const Refusal& refusal) {
@@ -112,7 +112,7 @@ TEST(Json, WhatMakesNoSenseIsRefused) {
       {with("k", "[[[9,10]],[[11,1e999]]]"), 400, "no JSON"},
   };
   for (const auto& c : cases) {
-    const Refusal refusal = refusal_of(c.body);
+    const Refusal refusal = refusal_of_json(c.body);
     EXPECT_EQ(refusal.status, c.status) << c.body.substr(0, 300) << " — " << refusal.reason;
     EXPECT_THAT(refusal.reason, HasSubstr(c.reason)) << c.body.substr(0, 300);
   }

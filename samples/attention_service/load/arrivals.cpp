@@ -54,13 +54,18 @@ std::vector<Arrival> draw_arrivals(const Options& o) {
   std::mt19937 random(o.seed);
   std::exponential_distribution<double> gap(o.rate);
   std::lognormal_distribution<double> drawn(o.mean, o.deviation);
+  // First calls are of the median length, so that their times can be held against those of later ones.
+  std::vector<int> sorted = trace;
+  std::ranges::sort(sorted);
+  const double median = trace.empty() ? std::exp(o.mean) : sorted[sorted.size() / 2];
   std::vector<Arrival> arrivals;
   for (double at = gap(random); at < o.seconds; at += gap(random)) {
-    const double length = trace.empty() ? std::round(drawn(random)) : trace[arrivals.size() % trace.size()];
+    double length = trace.empty() ? std::round(drawn(random)) : trace[arrivals.size() % trace.size()];
     // The shapes there are by now, all alike; the first call of a new one is that shape's.
     const int known = std::min(o.shapes, 1 + static_cast<int>(at / o.seconds * o.shapes));
     const bool is_new =
         arrivals.empty() || std::ranges::none_of(arrivals, [&](const Arrival& a) { return a.shape == known - 1; });
+    if (is_new) length = median;
     const int shape = is_new ? known - 1 : std::uniform_int_distribution<int>(0, known - 1)(random);
     arrivals.push_back({at, static_cast<int>(std::clamp<double>(length, 1, o.longest)), shape});
   }
