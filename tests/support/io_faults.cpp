@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 
 namespace tlxjit::io_faults {
@@ -20,7 +21,7 @@ namespace {
 struct State {
   bool on = false;
   int failing = -1;
-  int error = 0;
+  int error = 0;    // 0: the process ends
   std::string all;  // the name of calls that all fail
   std::vector<std::string> calls;
 };
@@ -34,6 +35,7 @@ bool fails(const char* name) {
   state.calls.emplace_back(name);
   state.on = true;
   if (number != state.failing && state.all != name) return false;
+  if (state.error == 0) ::kill(getpid(), SIGKILL);
   errno = state.error;
   return true;
 }
@@ -47,6 +49,7 @@ Function* next(const char* name) {
 
 void fail(int number, int error) { state = {true, number, error, {}, {}}; }
 void fail_all(const std::string& name, int error) { state = {true, -1, error, name, {}}; }
+void kill(int number) { fail(number, 0); }
 void count() { fail(-1, 0); }
 std::vector<std::string> stop() {
   state.on = false;

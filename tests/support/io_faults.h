@@ -12,6 +12,8 @@ namespace tlxjit::io_faults {
 void fail(int number, int error);
 /// Each call of this name fails from here on.
 void fail_all(const std::string& name, int error);
+/// The process is killed at that call.
+void kill(int number);
 /// Counts only.
 void count();
 /// Ends it; the names of the calls that were made meanwhile.

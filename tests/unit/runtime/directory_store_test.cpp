@@ -145,7 +145,9 @@ TEST(DirectoryStore, BL_212_OnlyKeysAreNames) {
   for (const std::string& name :
        {std::string(300, 'a'), std::string("../../../../etc/passwd"), std::string("a\nb"), std::string("é"),
         std::string(), std::string(31, '0'), std::string(32, 'A'), std::string("0123456789abcdef/123456789abcdef"),
-        std::string("0123456789abcdef\0123456789abcdef", 32)}) {
+        std::string("0123456789abcde\0"
+                    "0123456789abcdef",
+                    32)}) {
     for (const Result<void>& done : {store->put(name, bytes("x")), store->remove(name)}) {
       ASSERT_FALSE(done.ok()) << name;
       EXPECT_EQ(done.error().code, ErrorCode::bad_argument);

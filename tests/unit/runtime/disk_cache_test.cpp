@@ -356,6 +356,35 @@ TEST(DiskCache, AForkedChildGoesOn) {
   waitpid(child, nullptr, 0);
 }
 
+TEST(DiskCache, BL_181_ThreadsPublishAtOnce) {
+  const TemporaryDirectory place(memory_disk());
+  Lines lines;
+  DiskCacheOptions o = in(place.path(), lines);
+  o.most_bytes = 100000;
+  DiskCache cache(o);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 500; ++i) {
+        const Entry entry = entry_of((i + t) % 20, 1000);
+        auto found = cache.find(entry.material);
+        if (!found) {
+          const auto flight = cache.begin(entry.material);
+          cache.publish(entry);
+          found = flight.entry;
+        }
+        wrong += found && *found != entry;
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  const CacheCounters c = cache.counters();
+  EXPECT_EQ(c.bad_entries + c.errors, 0u);
+  EXPECT_GE(c.user_hits + c.misses, 1500u);
+  EXPECT_THAT(lines.all, IsEmpty());
+}
+
 TEST(Store, AStoreOfAServiceIsTrimmedByTheSameRule) {
   MapStore store;
   for (int n = 0; n < 10; ++n) ASSERT_TRUE(store.put(key_of(entry_of(n)), std::vector<char>(100)).ok());

@@ -60,6 +60,7 @@ void at_each_call(Act act, After after) {
       io_faults::fail(static_cast<int>(call), error);
       act(store);
       const auto made = io_faults::stop();
+      ASSERT_GT(made.size(), call);
       SCOPED_TRACE(made[call] + ", call " + std::to_string(call) + ", errno " + std::to_string(error));
       EXPECT_EQ(open_files(), open);
       const auto listed = store.list();
@@ -95,18 +96,20 @@ TEST(DiskFaults, NoErrorOfReadingTakesAnEntryAway) {
 }
 
 TEST(DiskFaults, APutThatFailsLeavesNoName) {
+  bool done = false;
+  int failures = 0;
   at_each_call(
-      [](DirectoryStore& store) {
-        const bool done = store.put(key_of(entry_of(4)), runtime::encode(entry_of(4))).ok();
-        io_faults::stop();
-        io_faults::count();
-        EXPECT_EQ(done, has(store, 4));
+      [&](DirectoryStore& store) {
+        done = store.put(key_of(entry_of(4)), runtime::encode(entry_of(4))).ok();
+        failures += !done;
       },
-      [](DirectoryStore& store) {
+      [&](DirectoryStore& store) {
         expect_all(store);
+        EXPECT_EQ(done, has(store, 4));
         EXPECT_TRUE(store.put(key_of(entry_of(4)), runtime::encode(entry_of(4))).ok()) << "the next one";
         EXPECT_TRUE(has(store, 4));
       });
+  EXPECT_GT(failures, 100);
 }
 
 TEST(DiskFaults, ListingAndSweeping) {
@@ -222,6 +225,48 @@ TEST(DiskFaults, BL_180_LocksThatFailOnANetworkDisk) {
       return right;
     })) << error;
   }
+}
+
+TEST(DiskFaults, KilledAtEachCallOfPublishing) {
+  const TemporaryDirectory place(memory_disk());
+  const auto publish = [](const std::string& directory) {
+    runtime::DiskCacheOptions o;
+    o.user_directory = directory;
+    DiskCache cache(o);
+    const auto flight = cache.begin(entry_of(1).material);
+    cache.publish(entry_of(1));
+    cache.wait_for_sweep();
+  };
+  io_faults::count();
+  publish(place / "all");
+  const auto calls = io_faults::stop();
+  bool seen = false;
+  for (size_t call = 0; call < calls.size(); ++call) {
+    const std::string directory = place / std::to_string(call);
+    const pid_t child = fork();
+    if (child == 0) {
+      io_faults::kill(static_cast<int>(call));
+      publish(directory);
+      _exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << calls[call];
+    DirectoryStore store({directory, false, false});
+    const auto bytes = store.get(key_of(entry_of(1)));
+    ASSERT_TRUE(bytes.ok()) << to_string(bytes.error());
+    if (*bytes) {
+      EXPECT_EQ(**bytes, runtime::encode(entry_of(1)));
+    }
+    seen = seen || *bytes;
+    runtime::DiskCacheOptions o;
+    o.user_directory = directory;
+    DiskCache cache(o);
+    EXPECT_FALSE(cache.begin(entry_of(1).material).lock.waited()) << "the dead hold no lock: " << calls[call];
+    cache.publish(entry_of(1));
+    EXPECT_EQ(cache.find(entry_of(1).material), entry_of(1));
+  }
+  EXPECT_TRUE(seen) << "the last calls come after it is published";
 }
 
 /// How much is done for a hit does not grow with what else is there.
