@@ -80,12 +80,17 @@ std::optional<Entry> DiskCache::look_up_in(Tier& tier, const std::string& key, s
 }
 
 std::optional<Entry> DiskCache::look_up(std::string_view material) {
-  const std::string key = options_.key(material);
-  for (const auto& tier : tiers_)
-    if (auto entry = look_up_in(*tier, key, material)) {
-      ++counts_.hits[static_cast<size_t>(tier->kind)];
-      return entry;
-    }
+  auto found = guarded(Stage::cache, [&]() -> Result<std::optional<Entry>> {
+    const std::string key = options_.key(material);
+    for (const auto& tier : tiers_)
+      if (auto entry = look_up_in(*tier, key, material)) {
+        ++counts_.hits[static_cast<size_t>(tier->kind)];
+        return entry;
+      }
+    return std::optional<Entry>();
+  });
+  if (found) return std::move(*found);
+  ++counts_.errors;  // no memory for it
   return {};
 }
 
@@ -99,28 +104,36 @@ std::optional<Entry> DiskCache::find(std::string_view material) {
 DiskCache::Flight DiskCache::begin(std::string_view material, const Deadline& deadline) {
   Flight flight;
   if (!user_ || options_.longest_wait.count() <= 0) return flight;
-  KeyLock lock(*user_, options_.key(material), Deadline(options_.longest_wait), deadline);
-  if (lock.waited()) ++counts_.waits;
-  // Also where it was free at once: another process may have published since the caller looked.
-  if (lock.held()) flight.entry = look_up(material);
-  return {std::move(flight.entry), std::move(lock)};
+  const auto done = guarded(Stage::cache, [&]() -> Result<void> {
+    flight.lock = KeyLock(*user_, options_.key(material), Deadline(options_.longest_wait), deadline);
+    if (flight.lock.waited()) ++counts_.waits;
+    // Also where it was free at once: another process may have published since the caller looked.
+    if (flight.lock.held()) flight.entry = look_up(material);
+    return {};
+  });
+  if (!done) ++counts_.errors;  // no memory for it
+  return flight;
 }
 
 void DiskCache::publish(const Entry& entry) {
   if (empty()) return;
-  const std::string key = options_.key(entry.material);
-  const std::vector<char> bytes = encode(entry);
-  for (const auto& tier : tiers_) {
-    if (!tier->written()) continue;
-    auto put = guarded(Stage::cache, [&] { return tier->store->put(key, bytes); });
-    if (!put) {
-      failed(*tier, tier->told_write, "cannot be written", put.error());
-      continue;
+  const auto done = guarded(Stage::cache, [&]() -> Result<void> {
+    const std::string key = options_.key(entry.material);
+    const std::vector<char> bytes = encode(entry);
+    for (const auto& tier : tiers_) {
+      if (!tier->written()) continue;
+      auto put = guarded(Stage::cache, [&] { return tier->store->put(key, bytes); });
+      if (!put) {
+        failed(*tier, tier->told_write, "cannot be written", put.error());
+        continue;
+      }
+      ++counts_.published;
+      counts_.bytes_written += bytes.size();
+      if (tier->kind == Kind::user) sweeper_->wrote(bytes.size());
     }
-    ++counts_.published;
-    counts_.bytes_written += bytes.size();
-    if (tier->kind == Kind::user) sweeper_->wrote(bytes.size());
-  }
+    return {};
+  });
+  if (!done) ++counts_.errors;  // no memory for it
 }
 
 CacheCounters DiskCache::counters() const {

@@ -43,9 +43,10 @@ KeyLock::KeyLock(const DirectoryStore& directory, std::string_view key, const De
   file_ = std::move((*opened)->file);
 }
 
-KeyLock::~KeyLock() {
+void KeyLock::release() {
   // By name: a child that was forked meanwhile has the description too, and would hold on to it.
   if (file_) set_lock(file_, offset_, F_UNLCK);
+  file_ = {};
 }
 
 }  // namespace runtime

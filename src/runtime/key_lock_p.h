@@ -20,15 +20,22 @@ class KeyLock {
   KeyLock() = default;
   /// Waits for another holder until one of the deadlines.
   KeyLock(const DirectoryStore& directory, std::string_view key, const Deadline& own, const Deadline& of_call);
-  ~KeyLock();
+  ~KeyLock() { release(); }
   KeyLock(KeyLock&&) = default;
-  KeyLock& operator=(KeyLock&&) = delete;
+  KeyLock& operator=(KeyLock&& other) noexcept {
+    release();
+    file_ = std::move(other.file_);
+    offset_ = other.offset_;
+    waited_ = other.waited_;
+    return *this;
+  }
 
   bool held() const { return static_cast<bool>(file_); }
   /// Whether another held it.
   bool waited() const { return waited_; }
 
  private:
+  void release();
   Descriptor file_;
   int64_t offset_ = 0;
   bool waited_ = false;

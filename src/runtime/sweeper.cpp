@@ -5,8 +5,8 @@
 #include <fcntl.h>
 
 #include <ctime>
+#include <exception>
 #include <limits>
-#include <system_error>
 
 #include "src/runtime/block_signals_p.h"
 
@@ -45,8 +45,8 @@ void Sweeper::wrote(uint64_t bytes) {
   try {
     const BlockSignals blocked;
     process.thread = std::thread([this, &process, full] { sweep(process, full); });
-  } catch (const std::system_error&) {
-    process.running = false;  // a later one will
+  } catch (const std::exception&) {  // no thread, or no memory for it: a later one will
+    process.running = false;
   }
 }
 
@@ -57,10 +57,13 @@ void Sweeper::wait() {
 }
 
 void Sweeper::sweep(OfProcess& process, bool full) const {
-  if (is_due() || full) {
+  // With too little memory it is left to the next one.
+  static_cast<void>(guarded(Stage::cache, [&]() -> Result<void> {
+    if (!is_due() && !full) return {};
     const uint64_t most = most_bytes_ == 0 ? std::numeric_limits<uint64_t>::max() : most_bytes_ / 5 * 4;
     done_(directory_->trim(std::max<uint64_t>(most, 1), process.stop));
-  }
+    return {};
+  }));
   process.running = false;
 }
 

@@ -8,6 +8,7 @@
 
 #include "src/runtime/directory_store_p.h"
 #include "src/runtime/disk_cache_p.h"
+#include "tests/support/allocations.h"
 #include "tests/support/io_faults.h"
 #include "tests/unit/runtime/child.h"
 #include "tests/unit/runtime/entries.h"
@@ -18,6 +19,7 @@ namespace {
 
 using runtime::DirectoryStore;
 using runtime::DiskCache;
+using runtime::Entry;
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::Not;
@@ -267,6 +269,33 @@ TEST(DiskFaults, KilledAtEachCallOfPublishing) {
     EXPECT_EQ(cache.find(entry_of(1).material), entry_of(1));
   }
   EXPECT_TRUE(seen) << "the last calls come after it is published";
+}
+
+/// Wherever memory runs out, nothing is thrown, and what is found is whole.
+TEST(DiskFaults, NoMemory) {
+  const TemporaryDirectory place(memory_disk());
+  int n = 0;
+  for (bool whole = false; !whole && n < 5000; ++n) {
+    runtime::DiskCacheOptions o;
+    o.user_directory = place / std::to_string(n);
+    o.log = [](std::string_view) {};
+    DiskCache cache(o);
+    const Entry entry = entry_of(n);
+    allow_allocations(n);
+    const auto before = cache.find(entry.material);
+    const auto flight = cache.begin(entry.material);
+    cache.publish(entry);
+    const auto after = cache.find(entry.material);
+    allow_allocations(-1);
+    EXPECT_FALSE(before);
+    if (after) {
+      EXPECT_EQ(*after, entry);
+    }
+    whole = after && cache.counters().errors == 0;
+    EXPECT_EQ(cache.counters().bad_entries, 0u);
+  }
+  EXPECT_GT(n, 10);
+  EXPECT_LT(n, 5000);
 }
 
 /// How much is done for a hit does not grow with what else is there.
