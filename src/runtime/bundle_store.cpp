@@ -18,11 +18,11 @@ namespace runtime {
 
 namespace {
 
-constexpr std::string_view magic = "tlxbndl\n";
-constexpr uint32_t version = 1;
+constexpr std::string_view bundle_magic = "tlxbndl\n";
+constexpr uint32_t bundle_version = 1;
 constexpr size_t key_bytes = 32;
 constexpr size_t row_bytes = key_bytes + 16;
-constexpr size_t head_bytes = 32;  // magic, version, zero, size of all, number of entries
+constexpr size_t bundle_head_bytes = 32;  // magic, version, zero, size of all, number of entries
 
 struct Row {
   std::string key;
@@ -75,14 +75,16 @@ class BundleStore final : public Store {
 Result<std::vector<Row>> read_rows(const TrustedFile& from, const std::string& path) {
   const auto size = static_cast<uint64_t>(from.facts.st_size);
   const auto bad = [&](const char* why) { return bad_content(path + " is no bundle: " + why); };
-  auto head = read_at(from.file, 0, head_bytes, path);
+  auto head = read_at(from.file, 0, bundle_head_bytes, path);
   if (!head) return head.error();
-  if (head->size() < head_bytes || get_text(*head, 0, magic.size()) != magic) return bad("it does not begin as one");
-  if (get_integer(*head, 8, 4) != version || get_integer(*head, 12, 4) != 0) return bad("it has another version");
+  if (head->size() < bundle_head_bytes || get_text(*head, 0, bundle_magic.size()) != bundle_magic)
+    return bad("it does not begin as one");
+  if (get_integer(*head, 8, 4) != bundle_version || get_integer(*head, 12, 4) != 0)
+    return bad("it has another version");
   const uint64_t count = get_integer(*head, 24, 8);
-  if (get_integer(*head, 16, 8) != size || count > (size - head_bytes) / row_bytes)
+  if (get_integer(*head, 16, 8) != size || count > (size - bundle_head_bytes) / row_bytes)
     return bad("it is not as long as it says");
-  const uint64_t end = head_bytes + count * row_bytes;
+  const uint64_t end = bundle_head_bytes + count * row_bytes;
   auto index = read_at(from.file, 0, end + hash_bytes, path);
   if (!index) return index.error();
   if (index->size() != end + hash_bytes) return bad("it is cut");
@@ -90,7 +92,7 @@ Result<std::vector<Row>> read_rows(const TrustedFile& from, const std::string& p
     return bad("the checksum of its index is wrong");
   std::vector<Row> rows;
   uint64_t next = end + hash_bytes;
-  for (size_t at = head_bytes; at < end; at += row_bytes) {
+  for (size_t at = bundle_head_bytes; at < end; at += row_bytes) {
     Row row{std::string(get_text(*index, at, key_bytes)), get_integer(*index, at + key_bytes, 8),
             get_integer(*index, at + key_bytes + 8, 8)};
     if (!is_key(row.key) || (!rows.empty() && row.key <= rows.back().key)) return bad("its keys are in no order");
@@ -120,11 +122,11 @@ Result<std::vector<char>> encode_bundle(std::span<const BundledEntry> entries) {
   sorted.erase(std::unique(sorted.begin(), sorted.end(),
                            [](const BundledEntry* a, const BundledEntry* b) { return a->key == b->key; }),
                sorted.end());
-  uint64_t offset = head_bytes + sorted.size() * row_bytes + hash_bytes, size = offset;
+  uint64_t offset = bundle_head_bytes + sorted.size() * row_bytes + hash_bytes, size = offset;
   for (const BundledEntry* entry : sorted) size += entry->bytes.size();
   ByteWriter bytes(size);
-  bytes.text(magic);
-  bytes.integer(version, 4);
+  bytes.text(bundle_magic);
+  bytes.integer(bundle_version, 4);
   bytes.integer(0, 4);
   bytes.integer(size, 8);
   bytes.integer(sorted.size(), 8);

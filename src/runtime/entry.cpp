@@ -12,11 +12,11 @@ namespace runtime {
 
 namespace {
 
-constexpr std::string_view magic = "tlxjit\x1a\n";
-constexpr uint32_t version = 1;
+constexpr std::string_view entry_magic = "tlxjit\x1a\n";
+constexpr uint32_t entry_version = 1;
 constexpr size_t parts = 6;
 constexpr size_t sizes_at = 24;  // behind magic, version, number of parts and the size of all
-constexpr size_t head_bytes = sizes_at + 8 * parts;
+constexpr size_t entry_head_bytes = sizes_at + 8 * parts;
 
 }  // namespace
 
@@ -27,11 +27,11 @@ Error bad_content(std::string why) {
 std::vector<char> encode(const Entry& entry) {
   const std::string_view contents[parts] = {
       entry.kernel, entry.target, entry.material, entry.module, {entry.image.data(), entry.image.size()}, entry.report};
-  size_t size = head_bytes + hash_bytes;
+  size_t size = entry_head_bytes + hash_bytes;
   for (const std::string_view content : contents) size += content.size();
   ByteWriter bytes(size);
-  bytes.text(magic);
-  bytes.integer(version, 4);
+  bytes.text(entry_magic);
+  bytes.integer(entry_version, 4);
   bytes.integer(parts, 4);
   bytes.integer(size, 8);
   for (const std::string_view content : contents) bytes.integer(content.size(), 8);
@@ -41,16 +41,16 @@ std::vector<char> encode(const Entry& entry) {
 }
 
 Result<Entry> decode(std::span<const char> bytes) {
-  if (bytes.size() < head_bytes + hash_bytes || get_text(bytes, 0, magic.size()) != magic)
+  if (bytes.size() < entry_head_bytes + hash_bytes || get_text(bytes, 0, entry_magic.size()) != entry_magic)
     return bad_content("it is no entry of a cache of tlxjit");
-  if (get_integer(bytes, 8, 4) != version || get_integer(bytes, 12, 4) != parts)
+  if (get_integer(bytes, 8, 4) != entry_version || get_integer(bytes, 12, 4) != parts)
     return bad_content("it is an entry of another version of the format");
   if (get_integer(bytes, 16, 8) != bytes.size()) return bad_content("it is not as long as it says");
   const size_t end = bytes.size() - hash_bytes;
   if (hash_of(get_text(bytes, 0, end)) != get_text(bytes, end, hash_bytes))
     return bad_content("its checksum is not that of its content");
   std::string_view contents[parts];
-  size_t at = head_bytes;
+  size_t at = entry_head_bytes;
   for (size_t i = 0; i < parts; ++i) {
     const uint64_t size = get_integer(bytes, sizes_at + 8 * i, 8);
     if (size > end - at) return bad_content("its parts are longer than it is");

@@ -109,7 +109,9 @@ Result<std::optional<Walked>> walk(const std::string& path, Trust trust, bool ma
   while (!steps.empty()) {
     const std::string name = std::move(steps.back());
     steps.pop_back();
-    const std::string here = walked + "/" + name;
+    std::string here = walked;
+    here += '/';
+    here += name;
     auto next = open_step(at->at.get(), name, make, here);
     if (!next) return next.error();
     if (!*next) return std::optional<Walked>();
@@ -133,7 +135,7 @@ Result<std::optional<Walked>> walk(const std::string& path, Trust trust, bool ma
     }
     TLXJIT_TRY(check((*next)->facts, trust, Place::above, here));
     *at = std::move(**next);
-    walked = here;
+    walked = std::move(here);
   }
   return std::optional<Walked>(Walked{std::move(*at), {}});
 }
