@@ -77,7 +77,8 @@ Result<std::vector<Row>> read_rows(const TrustedFile& from, const std::string& p
   const auto bad = [&](const char* why) { return bad_content(path + " is no bundle: " + why); };
   auto head = read_at(from.file, 0, bundle_head_bytes, path);
   if (!head) return head.error();
-  if (head->size() < bundle_head_bytes || get_text(*head, 0, bundle_magic.size()) != bundle_magic)
+  if (size < bundle_head_bytes || head->size() < bundle_head_bytes ||
+      get_text(*head, 0, bundle_magic.size()) != bundle_magic)
     return bad("it does not begin as one");
   if (get_integer(*head, 8, 4) != bundle_version || get_integer(*head, 12, 4) != 0)
     return bad("it has another version");
