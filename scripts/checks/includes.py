@@ -30,7 +30,7 @@ def target(path, name):
     """The path, relative to the root, of an included file of this project, or None."""
     for candidate in ("include/" + name if name.startswith("tlxjit/") else name, str(path.parent / name)):
         if (files.ROOT / candidate).is_file() and candidate.startswith(
-                ("include/", "src/", "backends/", "tests/", "bench/", "samples/")):
+                ("include/", "src/", "backends/", "tests/", "bench/", "samples/", "tools/")):
             return candidate
     return None
 
@@ -40,6 +40,8 @@ def fault_of(path, included):
     to_kind, to_layer = place(included)
     if to_kind == "tests" and kind != "tests":
         return "only tests include tests"
+    if to_kind == "tools" and kind not in ("tools", "tests"):
+        return "only tools and tests include tools"
     if kind in ("samples", "docs") and not included.startswith(("include/", "samples/")):
         return "samples see installed headers only"
     if str(path).startswith("include/") and not included.startswith("include/"):

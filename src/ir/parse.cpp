@@ -15,7 +15,8 @@ constexpr uint32_t max_values = 1u << 22;  // a hostile text must not exhaust me
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  /// `file`: the name of the text in locations; empty: it has none.
+  explicit Parser(std::string_view text, std::string_view file = {}) : text_(text), file_(file) {}
 
   Result<Module> run() {
     header();
@@ -34,7 +35,12 @@ class Parser {
       error.kind = ErrorKind::user;
       error.stage = Stage::parse;
       error.code = ErrorCode::invalid_text;
-      error.message = "line " + std::to_string(fault_line_) + ": " + fault_;
+      if (file_.empty()) {
+        error.message = "line " + std::to_string(line_of(at_of_fault_)) + ": " + fault_;
+      } else {
+        error.message = fault_;
+        error.location = {file_, line_of(at_of_fault_)};
+      }
       return error;
     }
     return std::move(module_);
@@ -45,8 +51,17 @@ class Parser {
     if (!ok_) return;
     ok_ = false;
     fault_ = std::move(what);
-    fault_line_ = 1;
-    for (size_t i = 0; i < at_ && i < text_.size(); ++i) fault_line_ += text_[i] == '\n';
+    at_of_fault_ = at_;
+  }
+
+  /// Counted on from the place asked for last, if it lies before.
+  uint32_t line_of(size_t at) {
+    if (at < counted_to_) {
+      counted_to_ = 0;
+      line_ = 1;
+    }
+    for (; counted_to_ < at && counted_to_ < text_.size(); ++counted_to_) line_ += text_[counted_to_] == '\n';
+    return line_;
   }
 
   void skip() {
@@ -266,6 +281,7 @@ class Parser {
       expect('=');
     }
     if (!ok_) return;
+    if (!file_.empty()) op.location = module_.add_location({file_, line_of(at_)});
     const std::string_view text = word();
     auto code = parse_op_code(text);
     if (!code) {
@@ -303,10 +319,13 @@ class Parser {
   }
 
   std::string_view text_;
+  const std::string file_;
   size_t at_ = 0;
   bool ok_ = true;
   std::string fault_;
-  int fault_line_ = 0;
+  size_t at_of_fault_ = 0;
+  size_t counted_to_ = 0;
+  uint32_t line_ = 1;  // at counted_to_
   Module module_;
   std::unordered_map<uint32_t, Value> values_;
   struct Seen {
@@ -320,5 +339,6 @@ class Parser {
 }  // namespace
 
 Result<Module> parse(std::string_view text) { return Parser(text).run(); }
+Result<Module> parse(std::string_view text, std::string_view file) { return Parser(text, file).run(); }
 
 TLXJIT_NAMESPACE_END

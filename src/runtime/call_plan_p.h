@@ -33,6 +33,8 @@ class CallPlan {
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const std::string& signature() const { return signature_; }
+  /// What `bind` asks of a call, a sentence each, for people.
+  std::vector<std::string> checks() const;
 
  private:
   struct Extent {

@@ -46,6 +46,11 @@ if(NOT EXISTS ${folder}/moved/share/doc/tlxjit/guide/README.md)
   message(FATAL_ERROR "the guide is not installed")
 endif()
 
+must("the command line" ${CMAKE_COMMAND} -E env --unset=TLXJIT_CPU_PLUGIN ${folder}/moved/bin/tlxjit devices --json)
+if(NOT output MATCHES "\"name\": \"cpu\"")
+  message(FATAL_ERROR "the command line does not find the CPU plug-in:\n${output}")
+endif()
+
 file(COPY ${CMAKE_CURRENT_LIST_DIR}/first_kernel/CMakeLists.txt
      ${CMAKE_CURRENT_LIST_DIR}/../../samples/first_kernel/main.cpp DESTINATION ${folder}/first_kernel)
 must("the guide's project's configuration" ${CMAKE_COMMAND} -S ${folder}/first_kernel -B ${folder}/first_kernel/build

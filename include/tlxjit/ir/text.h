@@ -25,5 +25,8 @@ TLXJIT_API std::string print(const Module& module, bool with_locations = false);
 /// Reads what `print` wrote. Any other text gives ErrorCode::invalid_text with the line of the fault;
 /// the module is not verified.
 TLXJIT_API Result<Module> parse(std::string_view text);
+/// The same for the text of a file: a fault of the text is located there, and so is every op that the text gives no
+/// location.
+TLXJIT_API Result<Module> parse(std::string_view text, std::string_view file);
 
 TLXJIT_NAMESPACE_END

@@ -104,6 +104,28 @@ TEST(Text, FaultsNameTheirLine) {
   }
 }
 
+TEST(Text, FaultsOfAFileAreLocated) {
+  auto module = parse("tlx 1 portable\nkernel \"k\" {\n  %0 = fly : i32\n}", "k.tlx");
+  ASSERT_FALSE(module.ok());
+  EXPECT_EQ(module.error().location, Location("k.tlx", 3));
+  EXPECT_EQ(module.error().message, "'fly' is no op");
+  module = parse("tlx 1 portable\nkernel \"k\" {\n  grid %1\n  %2 = neg %3 : i32\n}", "k.tlx");  // found at the end
+  ASSERT_FALSE(module.ok());
+  EXPECT_EQ(module.error().location, Location("k.tlx", 3));
+}
+
+TEST(Text, OpsOfAFileAreLocated) {
+  const std::string text =
+      "tlx 1 portable\nkernel \"k\" {\n  %0 = sms : i32\n  %1 = neg %0 : i32 @\"k.cpp\" 7\n\n  grid %0\n}\n";
+  auto module = parse(text, "k.tlx");
+  ASSERT_TRUE(module.ok()) << to_string(module.error());
+  const auto& ops = module->body.ops;
+  EXPECT_EQ(module->location(*ops[0]), Location("k.tlx", 3));
+  EXPECT_EQ(module->location(*ops[1]), Location("k.cpp", 7));
+  EXPECT_EQ(module->location(*ops[2]), Location("k.tlx", 6));
+  EXPECT_EQ(print(*module), print(*parse(text)));
+}
+
 TEST(Text, DeepNestingIsRefused) {
   std::string text = "tlx 1 portable\nkernel \"k\" {\n";
   for (int i = 0; i < 100000; ++i) text += "task {";
