@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "src/runtime/hash_p.h"
 #include "tests/unit/runtime/entries.h"
 #include "tests/unit/runtime/temporary_directory.h"
 
@@ -67,35 +68,66 @@ TEST(BundleStore, ABundleOfNothing) {
   EXPECT_TRUE((*bundle)->list()->empty());
 }
 
-/// Of a bundle's bytes no one may change or be missing without being noticed: when it is opened, or in its entry.
+/// Whether these bytes are a bundle that has all of golden().
+bool whole(const std::string& file, std::span<const char> bytes) {
+  write_file(file, bytes);
+  auto bundle = bundle_store(file);
+  if (!bundle) {
+    EXPECT_EQ(bundle.error().code, ErrorCode::bad_content) << to_string(bundle.error());
+    return false;
+  }
+  for (const BundledEntry& entry : golden()) {
+    auto got = (*bundle)->get(entry.key);
+    if (!got || !*got || !check_entry(entry.key, **got)) return false;
+  }
+  return true;
+}
+
+/// Of a bundle's bytes none may change or be missing without being noticed: when it is opened, or in its entry.
 TEST(BundleStore, BL_189_EveryChangedByteAndEveryLengthIsNoticed) {
-  const TemporaryDirectory place;
+  const TemporaryDirectory place(memory_disk());
   const std::string file = place / "bundle";
   ASSERT_TRUE(write_bundle(file, golden()).ok());
   const std::vector<char> good = read_file(file);
-  const auto whole = [&](std::span<const char> bytes) {
-    write_file(file, bytes);
-    auto bundle = bundle_store(file);
-    if (!bundle) {
-      EXPECT_EQ(bundle.error().code, ErrorCode::bad_content) << to_string(bundle.error());
-      return false;
-    }
-    for (const BundledEntry& entry : golden()) {
-      auto got = (*bundle)->get(entry.key);
-      if (!got || !*got || !check_entry(entry.key, **got)) return false;
-    }
-    return true;
-  };
-  ASSERT_TRUE(whole(good));
+  ASSERT_TRUE(whole(file, good));
   std::vector<char> bytes = good;
   for (size_t i = 0; i < good.size(); ++i) {
     bytes[i] = static_cast<char>(good[i] ^ (1 << i % 8));
-    ASSERT_FALSE(whole(bytes)) << "byte " << i;
+    ASSERT_FALSE(whole(file, bytes)) << "byte " << i;
     bytes[i] = good[i];
   }
-  for (size_t size = 0; size < good.size(); ++size) ASSERT_FALSE(whole(std::span(good).first(size))) << size;
+  for (size_t size = 0; size < good.size(); ++size) ASSERT_FALSE(whole(file, std::span(good).first(size))) << size;
   bytes.push_back(0);
-  EXPECT_FALSE(whole(bytes));
+  EXPECT_FALSE(whole(file, bytes));
+}
+
+/// Numbers of an index that was made to harm, under a right checksum.
+TEST(BundleStore, AnIndexThatLiesUnderARightChecksum) {
+  const TemporaryDirectory place(memory_disk());
+  const std::string file = place / "bundle";
+  ASSERT_TRUE(write_bundle(file, golden()).ok());
+  const std::vector<char> good = read_file(file);
+  constexpr size_t end = 32 + 48 * 2;  // of the index
+  const uint64_t lies[] = {0,
+                           1,
+                           3,
+                           good.size() - 1,
+                           good.size() + 1,
+                           uint64_t{1} << 32,
+                           uint64_t{1} << 63,
+                           ~uint64_t{0},
+                           ~uint64_t{0} / 48,
+                           ~uint64_t{31}};
+  for (size_t at = 8; at < end; at += 8)
+    for (const uint64_t lie : lies) {
+      std::vector<char> bytes = good;
+      for (size_t i = 0; i < 8; ++i) bytes[at + i] = static_cast<char>(lie >> 8 * i);
+      const std::string sum = runtime::hash_of({bytes.data(), end});
+      std::copy(sum.begin(), sum.end(), bytes.begin() + end);
+      if (bytes != good) {
+        EXPECT_FALSE(whole(file, bytes)) << lie << " at " << at;
+      }
+    }
 }
 
 TEST(BundleStore, OneThatIsCutWhileItIsOpenEndsNoProcess) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sched.h>
+#include <sys/auxv.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -61,6 +62,38 @@ TEST(DiskPlaces, BL_193_WhatTheEnvironmentSays) {
   write_file(home / "file", {});
   for (const std::string& odd : {std::string("/"), std::string("//"), home / "none", home / "file"})
     EXPECT_EQ(place_of(nullptr, nullptr, odd.c_str()), none + "HOME is `/`, or no directory") << odd;
+}
+
+// Run by the next test as well, in a program with raised rights.
+TEST(DiskPlaces, RaisedRightsDecideWhetherTheEnvironmentIsRead) {
+  if (getauxval(AT_SECURE) == 0) {
+    EXPECT_EQ(place_of("/own", nullptr, nullptr), "/own");
+    return;
+  }
+  ASSERT_EQ(std::string(std::getenv("TLXJIT_CACHE_DIR")), "/own") << "the environment is there";
+  const auto place = default_cache_directory();
+  ASSERT_FALSE(place.ok()) << *place;
+  EXPECT_THAT(place.error().message, HasSubstr("the program has raised rights, and reads no environment"));
+}
+
+TEST(DiskPlaces, AProgramWithRaisedRightsReadsNoEnvironment) {
+  if (geteuid() != 0) {  // who cannot make such a program has the other half above
+    EXPECT_EQ(getauxval(AT_SECURE), 0u);
+    return;
+  }
+  const TemporaryDirectory place;
+  const std::string program = place / "program";
+  fs::copy_file("/proc/self/exe", program);
+  ASSERT_EQ(chmod(place.path().c_str(), 0755), 0);
+  ASSERT_EQ(chown(program.c_str(), 12345, 12345), 0);
+  ASSERT_EQ(chmod(program.c_str(), 04755), 0);
+  EXPECT_TRUE(in_child([&] {
+    set("TLXJIT_CACHE_DIR", "/own");
+    unsetenv("GTEST_OUTPUT");
+    if (chdir("/") != 0 || setresuid(54321, 54321, 54321) != 0) return false;
+    execl(program.c_str(), "program", "--gtest_filter=*RaisedRightsDecide*", nullptr);
+    return false;
+  }));
 }
 
 TEST(DiskPlaces, BL_193_AUserWithoutAPasswordEntry) {
