@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "src/runtime/hash_p.h"
 #include "tests/support/seeds.h"
 #include "tests/unit/runtime/entries.h"
 
@@ -78,6 +79,33 @@ TEST(Entry, SizesThatLieUnderARightChecksum) {
         EXPECT_TRUE(is_bad(bytes)) << lie << " for part " << part;
       }
     }
+}
+
+/// Any bytes under a right checksum: they are refused, or are what the entry that is read is written as.
+TEST(Entry, AnEntryHasOneForm) {
+  const std::vector<char> good = encode(golden_entry());
+  int read = 0;
+  for_seeds(20, [&](uint64_t seed) {
+    std::mt19937_64 random(seed);
+    for (int round = 0; round < 500; ++round) {
+      std::vector<char> bytes = good;
+      for (int n = static_cast<int>(random() % 4); n >= 0; --n) {
+        const size_t at = random() % (random() % 2 ? bytes.size() : 72);
+        if (random() % 4 == 0 && bytes.size() > 100)
+          bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(at));
+        else
+          bytes[at] = static_cast<char>(random() % 2 ? random() : random() % 4);
+      }
+      const size_t end = bytes.size() - runtime::hash_bytes;
+      const std::string sum = runtime::hash_of({bytes.data(), end});
+      std::copy(sum.begin(), sum.end(), bytes.begin() + static_cast<std::ptrdiff_t>(end));
+      const auto entry = decode(bytes);
+      if (!entry) continue;
+      ++read;
+      ASSERT_EQ(encode(*entry), bytes);
+    }
+  });
+  EXPECT_GT(read, 100) << "hardly any was read";
 }
 
 TEST(Entry, WhatIsWrittenIsRead) {
