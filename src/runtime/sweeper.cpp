@@ -7,6 +7,7 @@
 #include <ctime>
 #include <exception>
 #include <limits>
+#include <thread>
 
 #include "src/runtime/block_signals_p.h"
 
@@ -23,7 +24,12 @@ constexpr const char* stamp_name = "swept";
 
 Sweeper::OfProcess::~OfProcess() {
   stop = true;
-  if (thread.joinable()) thread.join();
+  wait();
+}
+
+void Sweeper::OfProcess::wait() {
+  std::unique_lock lock(mutex);
+  ended.wait(lock, [&] { return !running; });
 }
 
 Sweeper::Sweeper(std::shared_ptr<DirectoryStore> directory, uint64_t most_bytes, Done done)
@@ -40,21 +46,16 @@ void Sweeper::wrote(uint64_t bytes) {
   if (process.running || (!full && !time)) return;
   process.written = 0;
   process.next = Deadline(pause);
-  if (process.thread.joinable()) process.thread.join();  // it has ended
   process.running = true;
   try {
     const BlockSignals blocked;
-    process.thread = std::thread([this, &process, full] { sweep(process, full); });
+    std::thread([this, &process, full] { sweep(process, full); }).detach();
   } catch (const std::exception&) {  // no thread, or no memory for it: a later one will
     process.running = false;
   }
 }
 
-void Sweeper::wait() {
-  OfProcess& process = process_.get();
-  std::lock_guard lock(process.mutex);
-  if (process.thread.joinable()) process.thread.join();
-}
+void Sweeper::wait() { process_.get().wait(); }
 
 void Sweeper::sweep(OfProcess& process, bool full) const {
   // With too little memory it is left to the next one.
@@ -64,7 +65,9 @@ void Sweeper::sweep(OfProcess& process, bool full) const {
     done_(directory_->trim(std::max<uint64_t>(most, 1), process.stop));
     return {};
   }));
+  std::lock_guard lock(process.mutex);
   process.running = false;
+  process.ended.notify_all();  // with the lock: who waits may end the process's part
 }
 
 /// Whether the last sweep of any process is an hour ago; if so this one is now the last. Two that ask at once may both

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 #include "src/runtime/deadline_p.h"
 #include "src/runtime/directory_store_p.h"
@@ -35,9 +35,10 @@ class Sweeper {
  private:
   struct OfProcess {
     ~OfProcess();
+    void wait();
     std::mutex mutex;
-    std::thread thread;
-    std::atomic<bool> running = false;
+    std::condition_variable ended;
+    bool running = false;  // a thread that is detached, so that none is left that has ended and was not joined
     std::atomic<bool> stop = false;
     uint64_t written = 0;  // since the last sweep
     Deadline next;         // no sweep before it; at first none
