@@ -2,17 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 
 namespace tlxjit::runtime_test {
 
-/// A disk in memory, if there is one: where a test makes thousands of files.
+/// A disk in memory, if there is one with room: where a test makes thousands of files.
 inline std::string memory_disk() {
-  return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path().string();
+  struct statvfs facts;
+  const bool fits = access("/dev/shm", W_OK) == 0 && statvfs("/dev/shm", &facts) == 0 &&
+                    uint64_t{facts.f_bavail} * facts.f_frsize > uint64_t{1} << 30;
+  return fits ? "/dev/shm" : std::filesystem::temp_directory_path().string();
 }
 
 class TemporaryDirectory {
