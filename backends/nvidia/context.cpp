@@ -14,6 +14,7 @@ std::string DeviceInfo::target() const {
 }
 
 Result<int> Context::device_count(const Driver& driver) {
+  if (!driver.of_this_process()) return Driver::forked(Stage::load);
   int count = 0;
   const CuResult result = driver.cuDeviceGetCount(&count);
   if (result == cu_no_device) return 0;
@@ -73,7 +74,7 @@ Result<std::shared_ptr<Context>> Context::open(std::shared_ptr<Driver> driver, i
 }
 
 Context::~Context() {
-  if (handle_) driver_->cuDevicePrimaryCtxRelease(device_);
+  if (handle_ && driver_->of_this_process()) driver_->cuDevicePrimaryCtxRelease(device_);
 }
 
 Result<void> Context::synchronize() const {
@@ -90,7 +91,9 @@ Result<std::pair<size_t, size_t>> Context::memory() const {
   return std::pair{free, total};
 }
 
-CurrentContext::CurrentContext(const Context& context, Stage stage) : driver_(context.driver()), stage_(stage) {
+CurrentContext::CurrentContext(const Context& context, Stage stage)
+    : driver_(context.driver()), stage_(stage), usable_(driver_.of_this_process()) {
+  if (!usable_) return;
   CuContext before = nullptr;
   if (driver_.cuCtxGetCurrent(&before) == cu_success && before == context.handle()) return;
   result_ = driver_.cuCtxPushCurrent(context.handle());

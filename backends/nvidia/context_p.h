@@ -65,13 +65,36 @@ class CurrentContext {
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;
   /// Whether the context is current.
-  Result<void> status() const { return driver_.check(result_, "cuCtxPushCurrent", stage_); }
+  Result<void> status() const {
+    if (!usable_) return Driver::forked(stage_);
+    return driver_.check(result_, "cuCtxPushCurrent", stage_);
+  }
+  /// false in a forked child, where the driver must not be called: what it holds there is the parent's.
+  bool usable() const { return usable_; }
 
  private:
   const Driver& driver_;
   Stage stage_;
+  bool usable_;
   CuResult result_ = cu_success;
   bool pushed_ = false;
+};
+
+/// While it lives, this thread's calls leave captures alone that other threads have begun: by default loading,
+/// unloading and waiting for the device would spoil them.
+class BesideCaptures {
+ public:
+  explicit BesideCaptures(const Driver& driver) : driver_(driver) { exchange(); }
+  ~BesideCaptures() { exchange(); }
+  BesideCaptures(const BesideCaptures&) = delete;
+  BesideCaptures& operator=(const BesideCaptures&) = delete;
+
+ private:
+  void exchange() {
+    if (driver_.cuThreadExchangeStreamCaptureMode) driver_.cuThreadExchangeStreamCaptureMode(&mode_);
+  }
+  const Driver& driver_;
+  int mode_ = cu_capture_mode_relaxed;
 };
 
 /// Owns one driver handle; the deleter runs with the device's context current.
@@ -90,7 +113,7 @@ class Owned {
   ~Owned() {
     if (!handle_) return;
     const CurrentContext current(*context_);
-    (context_->driver().*destroy)(handle_);
+    if (current.usable()) (context_->driver().*destroy)(handle_);
   }
   Handle get() const { return handle_; }
   explicit operator bool() const { return handle_ != Handle{}; }

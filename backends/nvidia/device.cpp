@@ -130,7 +130,7 @@ class NvidiaDevice final : public DeviceBackend {
   }
   void release(void* memory) override {
     const CurrentContext current(*context_);
-    driver().cuMemFree(address_of(memory));
+    if (current.usable()) driver().cuMemFree(address_of(memory));
   }
   Result<void> upload(void* to, const void* from, size_t bytes) override {
     return after_all([&] {
@@ -148,6 +148,11 @@ class NvidiaDevice final : public DeviceBackend {
     });
   }
 
+  bool capturing(void* stream) override {
+    if (!context_) return false;
+    const auto captured = is_capturing(*context_, static_cast<CuStream>(stream));
+    return captured && *captured;  // what the launch finds wrong with the stream it says itself
+  }
   Result<void*> create_stream() override {
     TLXJIT_TRY(device_needed());
     constexpr unsigned non_blocking = 1;
@@ -159,7 +164,7 @@ class NvidiaDevice final : public DeviceBackend {
   }
   void destroy_stream(void* stream) override {
     const CurrentContext current(*context_);
-    driver().cuStreamDestroy(static_cast<CuStream>(stream));
+    if (current.usable()) driver().cuStreamDestroy(static_cast<CuStream>(stream));
   }
   Result<void> synchronize(void* stream) override {
     TLXJIT_TRY(device_needed());

@@ -94,6 +94,17 @@ std::string Driver::name_of(CuResult result) const {
   return fmt::format("CUresult {}", result);
 }
 
+Error Driver::forked(Stage stage) {
+  return {ErrorKind::environment,
+          stage,
+          ErrorCode::forked,
+          "the GPU was opened before this process was forked, and CUDA does not work in a child: open it in the child "
+          "alone, or start the child anew (exec, or Python's `spawn`)",
+          {},
+          {},
+          {}};
+}
+
 Error Driver::failure(CuResult result, const char* call, Stage stage) const {
   Error error{ErrorKind::environment, stage, ErrorCode::driver_failed, {}, {}, {}, {}};
   if (result == cu_out_of_memory) error.code = ErrorCode::out_of_resources;

@@ -7,6 +7,7 @@
 
 #include "backends/nvidia/cuda_types_p.h"
 #include "backends/nvidia/library_p.h"
+#include "src/runtime/process_p.h"
 #include "tlxjit/core/result.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -17,6 +18,12 @@ struct Driver {
   /// An empty path means libcuda.so.1 through the loader, the copy the process already has before
   /// any other. A path is taken as it is: the only way to name another file.
   static Result<std::shared_ptr<Driver>> load(const std::string& path = {});
+
+  /// Whether the process is the one that loaded it: a driver that was in use when its process was forked is no good in
+  /// the child, where most of its calls fail and some hang.
+  bool of_this_process() const { return process_ == runtime::ProcessNumber::get(); }
+  /// What a call on a device says in a forked child.
+  static Error forked(Stage stage);
 
   int version() const { return version_; }  ///< 13000 for CUDA 13.0
   const std::string& path() const { return library_.path; }
@@ -38,6 +45,7 @@ struct Driver {
  private:
   Result<void> bind();
 
+  const int64_t process_ = runtime::ProcessNumber::get();
   Library library_;
   int version_ = 0;
 };

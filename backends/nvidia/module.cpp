@@ -16,6 +16,7 @@ Result<std::shared_ptr<Module>> Module::load(std::shared_ptr<const Context> cont
   const Driver& driver = context->driver();
   const CurrentContext current(*context, Stage::load);
   TLXJIT_TRY(current.status());
+  const BesideCaptures beside(driver);
   std::shared_ptr<Module> module(new Module);
   const CuResult result =
       driver.cuLibraryLoadData(&module->handle_, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
@@ -27,12 +28,18 @@ Result<std::shared_ptr<Module>> Module::load(std::shared_ptr<const Context> cont
 
 Module::~Module() {
   if (!handle_) return;
+  const Driver& driver = context_->driver();
   const CurrentContext current(*context_, Stage::load);
-  context_->driver().cuLibraryUnload(handle_);
+  if (!current.usable()) return;
+  const BesideCaptures beside(driver);
+  // A launch may be on its way on a stream that nothing is known of. What cannot be waited for, as while the device's
+  // default stream is captured, stays loaded.
+  if (driver.cuCtxSynchronize() == cu_success) driver.cuLibraryUnload(handle_);
 }
 
 Result<Function> Module::function(const std::string& name, unsigned shared_bytes, unsigned cluster_ctas) const {
   const Driver& driver = context_->driver();
+  const BesideCaptures beside(driver);
   const CurrentContext current(*context_, Stage::load);
   TLXJIT_TRY(current.status());
   CuKernel kernel = nullptr;

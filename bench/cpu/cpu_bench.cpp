@@ -63,7 +63,7 @@ int run(const Options& common, CpuOptions& options) {
   report.device = cpu_name();
   report.data = data;
   for (const Pair& pair : pairs) report.rows.push_back(pair.row);
-  if (!memory_rounds(options, common, report.rows)) return 1;
+  if (!add_runtime(options, common, report.rows) || !memory_rounds(options, common, report.rows)) return 1;
   if (!report.write(common)) return 1;
   fmt::print("results: {}\n", report.path(common));
   return 0;

@@ -21,6 +21,8 @@ Engine cpu_engine(const CpuOptions& options, int threads);
 bool add_speed(std::vector<Pair>& pairs, const CpuOptions& options, const Options& common);
 /// Compile times of the library's kernels, and a call of an empty kernel, against their bars.
 bool add_latency(std::vector<Pair>& pairs, const CpuOptions& options, const Options& common);
+/// What a JitFunction adds to a warm call, and the first calls of new keys.
+bool add_runtime(const CpuOptions& options, const Options& common, std::vector<Row>& rows);
 /// The resident set after 1,000 and after 10,000 kernels compiled and dropped.
 bool memory_rounds(const CpuOptions& options, const Options& common, std::vector<Row>& rows);
 

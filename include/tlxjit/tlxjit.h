@@ -23,4 +23,5 @@
 #include "tlxjit/runtime/device.h"
 #include "tlxjit/runtime/engine.h"
 #include "tlxjit/runtime/executable.h"
+#include "tlxjit/runtime/jit_function.h"
 #include "tlxjit/runtime/store.h"

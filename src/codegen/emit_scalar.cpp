@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "src/codegen/emitter_p.h"
+#include "src/ir/evaluate_p.h"
 #include "src/ir/words_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -46,7 +47,6 @@ std::string literal(const Op& constant, Elem elem) {
   const Attr* attr = constant.attrs.find("value");
   const auto* i = attr ? std::get_if<int64_t>(attr) : nullptr;
   const auto* d = attr ? std::get_if<double>(attr) : nullptr;
-  if (elem == Elem::b1) return i && *i ? "true" : "false";
   if (elem == Elem::f32) {
     const float value = d ? static_cast<float>(*d) : i ? static_cast<float>(*i) : 0.0f;
     if (!std::isfinite(value)) return fmt::format("__int_as_float(0x{:08x})", std::bit_cast<uint32_t>(value));
@@ -60,7 +60,11 @@ std::string literal(const Op& constant, Elem elem) {
     const double value = d ? *d : i ? static_cast<double>(*i) : 0.0;
     return fmt::format("__longlong_as_double(0x{:016x})", std::bit_cast<uint64_t>(value));
   }
-  const int64_t value = i ? *i : 0;
+  return literal(i ? *i : 0, elem);
+}
+
+std::string literal(int64_t value, Elem elem) {
+  if (elem == Elem::b1) return value ? "true" : "false";
   if (elem == Elem::i64 && value == INT64_MIN) return "(-9223372036854775807ll - 1)";
   if (elem == Elem::i64) return fmt::format("(i64){}ll", value);
   if (elem == Elem::u64) return fmt::format("(u64){}ull", static_cast<uint64_t>(value));
@@ -71,14 +75,14 @@ std::string literal(const Op& constant, Elem elem) {
 std::string Emitter::scalar(Value v) const {
   const Op* op = module_.def(v);
   if (op && op->code == OpCode::constant) return literal(*op, module_.type(v).elem);
+  if (const auto known = known_number(module_, v)) return literal(*known, module_.type(v).elem);
   return names_[v];
 }
 
 bool Emitter::is_constant(Value v, int64_t& value) const {
-  const Op* op = module_.def(v);
-  if (!op || op->code != OpCode::constant || is_float(module_.type(v).elem)) return false;
-  value = op->attrs.integer("value");
-  return true;
+  const auto known = known_number(module_, v);
+  if (known) value = *known;
+  return known.has_value();
 }
 
 std::string Emitter::declare(Value v) {

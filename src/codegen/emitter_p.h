@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "src/codegen/abi_p.h"
-#include "src/codegen/ranges_p.h"
 #include "src/codegen/target_p.h"
 #include "src/codegen/writer_p.h"
+#include "src/ir/ranges_p.h"
 #include "src/layout/assign_p.h"
 #include "src/passes/place_tasks_p.h"
 #include "tlxjit/core/result.h"
@@ -138,5 +138,6 @@ const char* register_type(Elem elem);
 std::string identifier(std::string_view text);
 /// A constant op's value as a C literal.
 std::string literal(const Op& constant, Elem elem);
+std::string literal(int64_t number, Elem elem);  // of an integer type or b1
 
 TLXJIT_NAMESPACE_END

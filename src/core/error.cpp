@@ -51,6 +51,10 @@ const char* to_string(ErrorCode code) {
     case ErrorCode::disk_failed: return "disk_failed";
     case ErrorCode::untrusted: return "untrusted";
     case ErrorCode::bad_content: return "bad_content";
+    case ErrorCode::not_compiled: return "not_compiled";
+    case ErrorCode::cancelled: return "cancelled";
+    case ErrorCode::forked: return "forked";
+    case ErrorCode::capturing: return "capturing";
   }
   return "unknown";
 }

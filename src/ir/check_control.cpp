@@ -12,27 +12,6 @@ namespace {
 
 bool is_i32(const Type& t) { return t == Type::scalar(Elem::i32); }
 
-std::string check_dim(const Module& module, const Op& op) {
-  if (op.attrs.text("name").empty()) return "needs a name";
-  const int64_t least = op.attrs.integer("min", op.attrs.find("min") ? -1 : 0);
-  const int64_t most = op.attrs.integer("max", op.attrs.find("max") ? -1 : INT32_MAX);
-  if (least < 0 || least > INT32_MAX) return "its least value is 0 to 2^31 − 1";
-  if (most < least || most > INT32_MAX) return "its greatest value is the least, or more, up to 2^31 − 1";
-  return is_i32(module.type(op.results[0])) ? "" : "gives i32";
-}
-
-std::string check_parameter(const Module& module, const Op& op) {
-  const Type& t = module.type(op.results[0]);
-  if (op.attrs.text("name").empty()) return "needs a name";
-  if (const Attr* above = op.attrs.find("above")) {
-    const double* least = std::get_if<double>(above);
-    if (!least || std::isnan(*least) || (t.elem != Elem::f32 && t.elem != Elem::f64))
-      return "above is a real number, for a scalar of f32 or f64";
-    if (*least == std::numeric_limits<double>::infinity()) return "no finite number is above infinity";
-  }
-  return t.is_scalar() ? "" : "gives a scalar";
-}
-
 std::string check_task(const Op& op) {
   if (op.attrs.text("name").empty()) return "needs a name";
   const int64_t warps = op.attrs.integer("warps"), replicas = op.attrs.integer("replicas");
@@ -111,8 +90,8 @@ std::string check_while(const Module& module, const Op& op) {
 
 std::string check_control(const Module& module, const Op& op) {
   switch (op.code) {
-    case OpCode::dim: return check_dim(module, op);
-    case OpCode::scalar: return check_parameter(module, op);
+    case OpCode::dim:
+    case OpCode::scalar: return check_signature(module, op);
     case OpCode::sms:
     case OpCode::program_id:
     case OpCode::num_programs:

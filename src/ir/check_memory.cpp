@@ -10,17 +10,7 @@ std::string check_memory(const Module& module, const Op& op) {
     return words >= 1 && words <= 1 << 20 ? "" : "words are 1 to 2^20";
   }
   if (op.code == OpCode::workspace_add || op.code == OpCode::workspace_set) return check_indices(module, op, 0);
-  if (op.code == OpCode::tensor) {
-    const Type& t = module.type(op.results[0]);
-    if (op.attrs.text("name").empty()) return "needs a name";
-    if (t.kind != TypeKind::tensor || t.slots != static_cast<int32_t>(op.operands.size()) || t.slots < 1)
-      return "has one extent per axis, 1 to 5 axes";
-    if (bytes(t.elem) == 0) return std::string(to_string(t.elem)) + " has no whole bytes: keep it in u8, and bitcast";
-    if (std::string what = check_indices(module, op, 0); !what.empty()) return what;
-    for (Value extent : op.operands)
-      if (std::string what = check_count(module, extent, "an extent"); !what.empty()) return what;
-    return {};
-  }
+  if (op.code == OpCode::tensor) return check_signature(module, op);
   const Type& tensor = module.type(op.operands[0]);
   if (tensor.kind != TypeKind::tensor) return "works on a tensor, not on " + to_string(tensor);
   const int64_t axis = op.attrs.integer("axis", 0);

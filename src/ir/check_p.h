@@ -73,6 +73,7 @@ std::string check_shared_offset(const Op& op, int64_t bytes, int64_t alignment);
 std::string check_indices(const Module& module, const Op& op, size_t first);
 
 // One function per family; check_op dispatches. Each assumes counts as in the op table.
+std::string check_signature(const Module& module, const Op& op);  // dim, scalar, tensor
 std::string check_scalar(const Module& module, const Op& op);
 std::string check_shape(const Module& module, const Op& op);
 std::string check_reduce(const Module& module, const Op& op);

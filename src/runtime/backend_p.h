@@ -84,6 +84,8 @@ class DeviceBackend {
   virtual Result<void> download(void* to, const void* from, size_t bytes) = 0;
   virtual Result<void> fill(void* to, uint8_t byte, size_t bytes) = 0;
 
+  /// Whether work on the stream, or of this thread, is captured into a graph now.
+  virtual bool capturing(void*) { return false; }
   virtual Result<void*> create_stream() = 0;
   virtual void destroy_stream(void* stream) = 0;
   virtual Result<void> synchronize(void* stream) = 0;

@@ -8,6 +8,7 @@
 
 #include "src/runtime/call_plan_p.h"
 #include "src/runtime/guard_p.h"
+#include "src/runtime/tensor_span_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
@@ -102,6 +103,8 @@ Result<void> CallPlan::bind_extents(std::span<const Argument*> given, CallFrame&
         if (extent < dims_[d].least) return fault(i, here() + "was promised at least " + number(dims_[d].least));
         if (extent > dims_[d].most)
           return fault(i, here() + "takes at most " + number(dims_[d].most) + ": split the call");
+        if (dims_[d].multiple != 1 && extent % dims_[d].multiple != 0)
+          return fault(i, here() + "was promised a multiple of " + number(dims_[d].multiple));
       } else if (frame.dims[d] != extent) {
         return fault(i, "has extent " + number(extent) + " in dimension " + number(static_cast<int64_t>(axis)) + " (" +
                             dims_[d].name + "), which is " + number(frame.dims[d]) + " in `" +
@@ -151,7 +154,17 @@ Result<void> CallPlan::check_expressions(std::span<const Argument*> given, int64
 }
 
 Result<void> CallPlan::check_scalar(size_t index, const Argument& given) const {
-  const std::optional<double>& above = above_[index - tensors_.size()];
+  const ScalarPlan& plan = scalars_[index - tensors_.size()];
+  if (plan.is_number) {
+    const int64_t value = integer_of(given.bits, given.scalar);
+    const auto promised = [&](const std::string& what) {
+      return fault(index, "is " + number(value) + ", and the kernel was promised " + what);
+    };
+    if (value < plan.least) return promised("at least " + number(plan.least));
+    if (value > plan.most) return promised("at most " + number(plan.most));
+    if (value % plan.multiple != 0) return promised("a multiple of " + number(plan.multiple));
+  }
+  const std::optional<double>& above = plan.above;
   if (!above) return {};
   const double value = parameters_[index].elem == Elem::f64
                            ? std::bit_cast<double>(given.bits)
@@ -202,6 +215,21 @@ Result<void> CallPlan::check_capacity(size_t index, const TensorArg& t) const {
                           " bytes behind its buffer: allocate more, or check the extents");
 }
 
+Result<void> CallPlan::check_promises(size_t index, const TensorArg& t, const BoundTensor& bound) const {
+  const TensorPlan& plan = tensors_[index];
+  if (reinterpret_cast<uintptr_t>(t.data) % plan.align != 0)
+    return fault(index, "begins at an address that is no multiple of the promised " +
+                            number(static_cast<int64_t>(plan.align)) + " bytes");
+  for (size_t axis = 0; axis < plan.strides.size(); ++axis)
+    if (plan.strides[axis] >= 0 && plan.strides[axis] != bound.strides[axis] && t.dims[axis] > 1)
+      return fault(index, "has stride " + number(t.strides[axis]) + " in dimension " +
+                              number(static_cast<int64_t>(axis)) + ", and the kernel was promised " +
+                              number(plan.strides[axis]));
+  if (plan.narrow && !is_narrow(t))
+    return fault(index, "has elements 2^31 or more elements from its first, and the kernel was promised none");
+  return {};
+}
+
 Result<void> CallPlan::bind_memory(size_t index, const TensorArg& t, BoundTensor& bound) const {
   bound.data = t.data;
   bound.dims = t.dims;
@@ -225,7 +253,7 @@ Result<void> CallPlan::bind_memory(size_t index, const TensorArg& t, BoundTensor
   bound.strides[last] = 1;
   for (size_t axis = 0; axis < last; ++axis)
     if (t.dims[axis] <= 1) bound.strides[axis] = row;
-  return {};
+  return check_promises(index, t, bound);
 }
 
 Result<void> CallPlan::bind(std::span<const Argument> arguments, int64_t sms, CallFrame& frame) const {

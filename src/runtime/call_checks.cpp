@@ -18,6 +18,12 @@ std::vector<std::string> CallPlan::checks() const {
     for (size_t axis = 0; axis < plan.extents.size(); ++axis)
       if (plan.extents[axis].dim < 0)
         out.push_back(name + ": extent " + number(static_cast<int64_t>(axis)) + " is " + parameter.extents[axis]);
+    if (plan.align > 1)
+      out.push_back(name + " begins at a multiple of " + number(static_cast<int64_t>(plan.align)) + " bytes");
+    for (size_t axis = 0; axis < plan.strides.size(); ++axis)
+      if (plan.strides[axis] >= 0)
+        out.push_back(name + ": stride " + number(static_cast<int64_t>(axis)) + " is " + number(plan.strides[axis]));
+    if (plan.narrow) out.push_back(name + ": all elements lie less than 2^31 elements from the first");
     if (!plan.mapped) {
       out.push_back(name + " begins at a multiple of its element's " + number(bytes(plan.elem)) + " bytes");
       continue;
@@ -33,15 +39,20 @@ std::vector<std::string> CallPlan::checks() const {
     for (const Parameter& parameter : parameters_)
       for (const std::string& extent : parameter.extents)
         if (extent == dim.name) where += (where.empty() ? "`" : ", `") + parameter.name + "`";
-    out.push_back(dim.name + " is " + number(dim.least) + " to " + number(dim.most) + ", the same in " + where);
+    out.push_back(dim.name + " is " + number(dim.least) + " to " + number(dim.most) +
+                  (dim.multiple == 1 ? "" : ", a multiple of " + number(dim.multiple)) + ", the same in " + where);
   }
   for (size_t i = tensors_.size(); i < parameters_.size(); ++i) {
     std::string text = parameters_[i].text() + ": this type";
-    if (const auto& above = above_[i - tensors_.size()]) {
+    const ScalarPlan& plan = scalars_[i - tensors_.size()];
+    if (plan.above) {
       char least[32];
-      std::snprintf(least, sizeof least, "%g", *above);
+      std::snprintf(least, sizeof least, "%g", *plan.above);
       text += std::string(", finite and above ") + least;
     }
+    if (plan.least != INT64_MIN) text += ", at least " + number(plan.least);
+    if (plan.most != INT64_MAX) text += ", at most " + number(plan.most);
+    if (plan.multiple != 1) text += ", a multiple of " + number(plan.multiple);
     out.push_back(std::move(text));
   }
   std::string grid = "the grid, " + (grid_ < 0 ? "1 program" : grid_text_) + ", is below 2^31";

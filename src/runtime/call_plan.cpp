@@ -52,11 +52,16 @@ Result<CallPlan> CallPlan::make(const Module& module, const Abi& abi) {
   plan.module_ = &module;
   for (const AbiScalar& dim : abi.dims) {
     const Op* op = module.def(dim.value);
-    plan.dims_.push_back({dim.name, op->attrs.integer("min"), op->attrs.integer("max", INT32_MAX)});
+    plan.dims_.push_back(
+        {dim.name, op->attrs.integer("min"), op->attrs.integer("max", INT32_MAX), op->attrs.integer("multiple", 1)});
   }
   for (const AbiTensor& tensor : abi.tensors) {
     TensorPlan t;
     t.elem = tensor.elem;
+    const Attrs& promised = module.def(tensor.value)->attrs;
+    t.strides = promised.list("strides");
+    t.align = static_cast<uintptr_t>(promised.integer("align", 1));
+    t.narrow = promised.integer("narrow") != 0;
     Parameter parameter{tensor.name, true, tensor.elem, {}};
     for (Value extent : tensor.extents) {
       parameter.extents.push_back(text_of(module, extent));
@@ -81,8 +86,14 @@ Result<CallPlan> CallPlan::make(const Module& module, const Abi& abi) {
   }
   for (const AbiScalar& scalar : abi.scalars) {
     plan.parameters_.push_back({scalar.name, false, scalar.elem, {}});
-    const Attr* above = module.def(scalar.value)->attrs.find("above");
-    plan.above_.push_back(above ? std::optional(std::get<double>(*above)) : std::nullopt);
+    const Attrs& promised = module.def(scalar.value)->attrs;
+    ScalarPlan s;
+    if (const Attr* above = promised.find("above")) s.above = std::get<double>(*above);
+    s.least = promised.integer("min", s.least);
+    s.most = promised.integer("max", s.most);
+    s.multiple = promised.integer("multiple", s.multiple);
+    s.is_number = promised.find("min") || promised.find("max") || promised.find("multiple");
+    plan.scalars_.push_back(s);
   }
   if (abi.grid != no_value) {
     auto place = plan.program_.add(module, abi, abi.grid);

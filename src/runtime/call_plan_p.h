@@ -47,10 +47,20 @@ class CallPlan {
     bool mapped = false;  // copied by tensor maps
     bool stored = false;  // written by one
     int ragged = -1;      // an axis with a moving bound
+    // What the kernel is promised.
+    std::vector<int64_t> strides;
+    uintptr_t align = 1;
+    bool narrow = false;
   };
   struct DimPlan {
     std::string name;
-    int64_t least = 0, most = 0;
+    int64_t least = 0, most = 0, multiple = 1;
+  };
+  /// A scalar of which the kernel is promised something.
+  struct ScalarPlan {
+    std::optional<double> above;
+    bool is_number = false;  // an integer with the following
+    int64_t least = INT64_MIN, most = INT64_MAX, multiple = 1;
   };
 
   Result<void> match(std::span<const Argument> arguments, std::span<const Argument*> by_parameter) const;
@@ -59,6 +69,7 @@ class CallPlan {
   Result<void> bind_memory(size_t index, const TensorArg& tensor, BoundTensor& bound) const;
   Result<void> check_map(size_t index, const TensorArg& tensor) const;
   Result<void> check_scalar(size_t index, const Argument& given) const;
+  Result<void> check_promises(size_t index, const TensorArg& tensor, const BoundTensor& bound) const;
   Result<void> check_capacity(size_t index, const TensorArg& tensor) const;
   Error fault(size_t parameter, const std::string& what) const;
 
@@ -70,7 +81,7 @@ class CallPlan {
   std::vector<TensorPlan> tensors_;
   std::vector<DimPlan> dims_;
   std::vector<Parameter> parameters_;
-  std::vector<std::optional<double>> above_;  // per scalar: a promise of the kernel
+  std::vector<ScalarPlan> scalars_;
   std::string signature_;
 };
 

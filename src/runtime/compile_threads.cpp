@@ -13,6 +13,14 @@
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
 
+namespace {
+
+Error cancelled(std::string message) {
+  return error_of(ErrorKind::user, Stage::compile, ErrorCode::cancelled, std::move(message));
+}
+
+}  // namespace
+
 /// Work with a limit takes one of most_abandoned places before it begins, and keeps it when it is left behind.
 struct CompileThreads::Places {
   std::mutex mutex;
@@ -24,9 +32,11 @@ struct CompileThreads::Places {
     std::unique_lock lock(mutex);
     if (deadline.limited() &&
         !deadline.wait(changed, lock, [&] { return taken < most_abandoned || abandoned == most_abandoned; }))
-      return error_of(ErrorKind::environment, Stage::compile, ErrorCode::timed_out,
-                      "the compile of `" + name + "` had not its turn within its limit of " + deadline.text() + ": " +
-                          std::to_string(most_abandoned) + " others with a limit run");
+      return deadline.cancelled()
+                 ? cancelled("the compile of `" + name + "` was cancelled before its turn came")
+                 : error_of(ErrorKind::environment, Stage::compile, ErrorCode::timed_out,
+                            "the compile of `" + name + "` had not its turn within its limit of " + deadline.text() +
+                                ": " + std::to_string(most_abandoned) + " others with a limit run");
     if (abandoned == most_abandoned)
       return error_of(ErrorKind::environment, Stage::compile, ErrorCode::out_of_resources,
                       "`" + name + "` is not compiled: " + std::to_string(most_abandoned) +
@@ -106,6 +116,7 @@ Result<void> CompileThreads::run(const Deadline& deadline, const std::string& na
     places->abandon();
     lock.unlock();
     thread.detach();
+    if (deadline.cancelled()) return cancelled("the compile of `" + name + "` was cancelled; it is left behind");
     return error_of(
         ErrorKind::environment, Stage::compile, ErrorCode::timed_out,
         "the compile of `" + name + "` took longer than its limit of " + deadline.text() + "; it is left behind");

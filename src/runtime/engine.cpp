@@ -5,11 +5,13 @@
 #include <optional>
 
 #include "src/passes/lower_p.h"
+#include "src/runtime/background_p.h"
 #include "src/runtime/executable_p.h"
 #include "src/runtime/guard_p.h"
 #include "src/runtime/key_p.h"
 #include "src/runtime/memory_cache_p.h"
 #include "src/runtime/registry_p.h"
+#include "src/runtime/usable_cpus_p.h"
 #include "tlxjit/ir/text.h"
 #include "tlxjit/ir/verify.h"
 
@@ -29,9 +31,13 @@ Error nothing_in_it() {
 
 Engine::Engine(EngineOptions options) {
   const auto made = guarded(Stage::load, [&]() -> Result<void> {
-    auto kernels = std::make_unique<runtime::MemoryCache>(options.kept_kernels);
-    registry_ = std::make_unique<runtime::Registry>(std::move(options));
+    const int threads =
+        options.background_threads > 0 ? options.background_threads : std::max(1, runtime::usable_cpus() / 4);
+    auto background = std::make_shared<runtime::Background>(threads, options.background_queue);
+    auto kernels = std::make_shared<runtime::MemoryCache>(options.kept_kernels);
+    registry_ = std::make_shared<runtime::Registry>(std::move(options));
     kernels_ = std::move(kernels);
+    background_ = std::move(background);
     return {};
   });
   static_cast<void>(made);  // all calls of an empty engine say so
@@ -39,6 +45,11 @@ Engine::Engine(EngineOptions options) {
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
+
+Engine::Engine(std::shared_ptr<runtime::MemoryCache> kernels, std::shared_ptr<runtime::Registry> registry,
+               std::shared_ptr<runtime::Background> background)
+    : kernels_(std::move(kernels)), registry_(std::move(registry)), background_(std::move(background)) {}
+Engine Engine::share() const { return {kernels_, registry_, background_}; }
 
 std::vector<Device> Engine::devices() const {
   std::vector<Device> devices;
@@ -178,7 +189,7 @@ Result<std::shared_ptr<runtime::ExecutableState>> find_or_build(const Module& mo
     return error_of(
         ErrorKind::user, Stage::compile, ErrorCode::bad_argument,
         "a time limit is 0, which is none, or more, not " + std::to_string(options.time_limit.count()) + " ms");
-  const runtime::Deadline deadline(options.time_limit);
+  const runtime::Deadline deadline(options.time_limit, options.stop);
   const auto make = [&] { return build(module, device, backend, threads, options, deadline, verify_ms); };
   if (!options.reuse) {
     auto made = kernels.make_uncached(make);

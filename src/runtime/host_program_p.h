@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/codegen/abi_p.h"
+#include "src/ir/evaluate_p.h"
 #include "src/ir/signature_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -22,7 +23,7 @@ class HostProgram {
 
   /// Why a step has no value. The steps that use it have none either, for the same reason, so that only what is used
   /// matters.
-  enum class Lack : uint8_t { none, overflow, division_by_zero };
+  using Lack = tlxjit::Lack;
   struct Number {
     int64_t value = 0;
     Lack lack = Lack::none;
@@ -40,6 +41,7 @@ class HostProgram {
   struct Step {
     OpCode code{};
     Elem elem = Elem::none;
+    uint8_t operands = 0;
     uint16_t a = 0, b = 0, c = 0;
     int64_t number = 0;  // a constant; the index of a dim or scalar; a comparison
     const Op* op = nullptr;

@@ -41,13 +41,17 @@ MemoryCache::State MemoryCache::get(const std::string& key, const Deadline& dead
     kept.recent.splice(kept.recent.begin(), kept.recent, found->second);
     const std::shared_ptr<Entry> entry = kept.recent.front();
     if (!deadline.wait(kept.made, lock, [&] { return entry->result.has_value(); }))
-      return error_of(
-          ErrorKind::environment, Stage::compile, ErrorCode::timed_out,
-          "another thread compiles an equal kernel, and has not ended within this call's limit of " + deadline.text());
+      return deadline.cancelled()
+                 ? error_of(ErrorKind::user, Stage::compile, ErrorCode::cancelled,
+                            "the wait for another thread, which compiles an equal kernel, was cancelled")
+                 : error_of(ErrorKind::environment, Stage::compile, ErrorCode::timed_out,
+                            "another thread compiles an equal kernel, and has not ended within this call's limit of " +
+                                deadline.text());
     const State& result = *entry->result;
     if (result) ++kept.counters.memory_hits;
-    // A time limit is that of one call: this one may have another.
-    if (result || result.error().code != ErrorCode::timed_out) return result;
+    // A time limit or a token is that of one call: this one may have another.
+    if (result || (result.error().code != ErrorCode::timed_out && result.error().code != ErrorCode::cancelled))
+      return result;
   }
   const auto entry = std::make_shared<Entry>(key);
   kept.recent.push_front(entry);

@@ -2,13 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <memory>
 
-#include "tlxjit/core/export.h"
+#include "src/runtime/process_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
@@ -22,14 +19,14 @@ class PerProcess {
   PerProcess() : made_(new Made) {}
   ~PerProcess() {
     Made* made = made_.load();
-    if (made->process == getpid()) delete made;
+    if (made->process == ProcessNumber::get()) delete made;
   }
   PerProcess(const PerProcess&) = delete;
   PerProcess& operator=(const PerProcess&) = delete;
 
   T& get() const {
     Made* made = made_.load();
-    if (made->process == getpid()) return made->value;
+    if (made->process == ProcessNumber::get()) return made->value;
     auto fresh = std::make_unique<Made>();
     if constexpr (requires { fresh->value.inherit(made->value); }) fresh->value.inherit(made->value);
     if (made_.compare_exchange_strong(made, fresh.get())) return fresh.release()->value;
@@ -38,7 +35,7 @@ class PerProcess {
 
  private:
   struct Made {
-    const pid_t process = getpid();
+    const int64_t process = ProcessNumber::get();
     T value;
   };
   mutable std::atomic<Made*> made_;

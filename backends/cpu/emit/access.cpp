@@ -67,8 +67,7 @@ void Emitter::each_element(const Op& op, const ElementAccess& a, const std::func
   std::vector<Node> extents, strides;
   for (size_t k = 0; k < axes; ++k) {
     extents.push_back(index64(declared.operand(k)));
-    strides.push_back(
-        b.CreateLoad(b.getInt64Ty(), at(tensor, static_cast<int64_t>(offsetof(tlxjit_cpu_tensor, strides) + 8 * k))));
+    strides.push_back(tensor_stride(a.tensor, k));
   }
   Node bound = a.bound == no_value ? nullptr : index64(a.bound);
 

@@ -199,6 +199,7 @@ class Emitter : public Elements {
   Node bounded(Node index, Node n, const Op& op);
   Node slot_address(Value buffer, Value slot, const Op& op);
   Node tensor_address(Value tensor);
+  Node tensor_stride(Value tensor, size_t axis);
   Node load_scalar(const Op& op);
   Node tensor_element(const Op& op, Node& number);
   void copy(const Op& op);

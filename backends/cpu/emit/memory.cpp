@@ -49,6 +49,14 @@ Node Emitter::tensor_address(Value tensor) {
             static_cast<int64_t>(unit_.index.at(tensor) * sizeof(tlxjit_cpu_tensor)));
 }
 
+/// The stride of an axis but the innermost, in elements.
+Node Emitter::tensor_stride(Value tensor, size_t axis) {
+  const std::vector<int64_t>& promised = unit_.module.def(tensor)->attrs.list("strides");
+  if (axis < promised.size() && promised[axis] >= 0) return i64(promised[axis]);
+  const auto place = static_cast<int64_t>(offsetof(tlxjit_cpu_tensor, strides) + 8 * axis);
+  return b.CreateLoad(b.getInt64Ty(), at(tensor_address(tensor), place));
+}
+
 View Emitter::view(Value v) {
   const Op* def = unit_.module.def(v);
   if (!def) unsupported(task_, "a view from nowhere");
@@ -124,9 +132,7 @@ Node Emitter::tensor_element(const Op& op, Node& number) {
     bounded(index, extent, op);
     number = b.CreateAdd(b.CreateMul(number, extent), index);
     if (axis + 1 < rank)  // the innermost stride is 1
-      index = b.CreateMul(
-          index, b.CreateLoad(b.getInt64Ty(),
-                              at(at_tensor, static_cast<int64_t>(offsetof(tlxjit_cpu_tensor, strides) + 8 * axis))));
+      index = b.CreateMul(index, tensor_stride(tensor, axis));
     offset = b.CreateAdd(offset, index);
   }
   Node data = b.CreateLoad(b.getPtrTy(), at_tensor);

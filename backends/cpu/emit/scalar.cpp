@@ -1,6 +1,7 @@
 // backends/cpu/emit/scalar.cpp — elementwise arithmetic, and scalars that a program reads from its launch.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/cpu/emit/math_p.h"
+#include "src/ir/evaluate_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
@@ -125,6 +126,8 @@ Node Elements::apply(const Op& op, llvm::ArrayRef<Node> in, Elem from, Elem to) 
 
 Node Emitter::param(Value v) {
   const Op& op = *unit_.module.def(v);
+  if (const auto known = known_number(unit_.module, v))
+    return llvm::ConstantInt::get(reg(type(v).elem, 1), static_cast<uint64_t>(*known), true);
   const int64_t index = unit_.index.at(v);
   if (op.code == OpCode::dim) return load(at(field(offsetof(Context, dims), b.getPtrTy()), index * 4), Elem::i32, 1);
   return load(at(field(offsetof(Context, scalars), b.getPtrTy()), index * 8), type(v).elem, 1);

@@ -17,13 +17,29 @@ std::string swizzle_of(const std::string& row, int64_t swizzle) {
   return swizzle == 64 ? fmt::format("({} >> 1 & 3)", row) : fmt::format("({} >> 2 & 1)", row);
 }
 
+/// What indices are computed in.
+const char* index_type(const Emitter& e, const AbiTensor& tensor) {
+  return e.module().def(tensor.value)->attrs.find("narrow") ? "i32" : "i64";
+}
+
+/// ` * stride` of an axis, nothing for the innermost.
+std::string by_stride(const Emitter& e, const AbiTensor& tensor, size_t axis) {
+  if (axis + 1 == tensor.extents.size()) return {};
+  const Attrs& promised = e.module().def(tensor.value)->attrs;
+  const std::vector<int64_t>& strides = promised.list("strides");
+  const bool narrow = promised.find("narrow");
+  if (axis < strides.size() && strides[axis] >= 0)
+    return fmt::format(" * {}", literal(strides[axis], narrow && strides[axis] <= INT32_MAX ? Elem::i32 : Elem::i64));
+  return fmt::format(" * {}t_{}_stride{}", narrow ? "(i32)" : "", identifier(tensor.name), axis);
+}
+
 std::string element_index(Emitter& e, const Op& op, const AbiTensor& tensor, size_t first) {
   std::string index;
   const size_t rank = tensor.extents.size();
   for (size_t axis = 0; axis < rank; ++axis) {
     if (!index.empty()) index += " + ";
-    index += "(i64)(" + e.scalar(op.operand(first + axis)) + ")";
-    if (axis + 1 < rank) index += fmt::format(" * t_{}_stride{}", identifier(tensor.name), axis);
+    index += fmt::format("({})({}){}", index_type(e, tensor), e.scalar(op.operand(first + axis)),
+                         by_stride(e, tensor, axis));
   }
   return index.empty() ? "0" : index;
 }
@@ -137,15 +153,13 @@ void HopperTarget::tile_store(Emitter& e, const Op& op) {
   const auto limit = [&](size_t axis) {
     return static_cast<int>(axis) == ragged ? e.scalar(op.operand(2 + rank)) : e.scalar(tensor.extents[axis]);
   };
-  const auto stride = [&](size_t axis) {
-    return axis + 1 < rank ? fmt::format(" * t_{}_stride{}", identifier(tensor.name), axis) : std::string();
-  };
+  const std::string type = index_type(e, tensor);
   for (size_t axis = 0; axis < rank; ++axis) {
     if (axes[axis] >= 0) continue;
     const std::string at = e.scalar(op.operand(2 + axis));
     // One comparison does for both ends.
     uniform += fmt::format("{}(u32)({}) < (u32)({})", uniform.empty() ? "" : " && ", at, limit(axis));
-    offset += fmt::format(" + (i64)({}){}", at, stride(axis));
+    offset += fmt::format(" + ({})({}){}", type, at, by_stride(e, tensor, axis));
   }
   if (fragment.kind == FragmentKind::row) uniform += (uniform.empty() ? "" : " && ") + e.col() + " == 0";
   w.open(uniform.empty() ? "{" : "if (" + uniform + ") {");
@@ -159,7 +173,7 @@ void HopperTarget::tile_store(Emitter& e, const Op& op) {
       const std::string x = fmt::format("({} + {} + {})", e.scalar(op.operand(2 + axis)),
                                         along_rows ? e.row() : e.col(), along_rows ? at.row : at.col);
       inside += fmt::format("{}(u32){} < (u32)({})", inside.empty() ? "" : " && ", x, limit(axis));
-      index += fmt::format("{}(i64){}{}", index.empty() ? "" : " + ", x, stride(axis));
+      index += fmt::format("{}({}){}{}", index.empty() ? "" : " + ", type, x, by_stride(e, tensor, axis));
     }
     std::string element = names[static_cast<size_t>(is_packed(tile.elem) ? r / 2 : r)];
     if (is_packed(tile.elem)) element = fmt::format("(unsigned short)({}{})", element, r % 2 ? " >> 16" : " & 0xffffu");

@@ -49,6 +49,10 @@ std::string HopperTarget::signature(Emitter& e, const std::string& name) {
 void HopperTarget::setup(Emitter& e) {
   Writer& w = e.out();
   w.line("extern __shared__ __align__(1024) unsigned char shared[];");
+  for (const AbiTensor& tensor : e.abi().tensors)
+    if (const int64_t align = e.module().def(tensor.value)->attrs.integer("align", 1); tensor.direct && align > 1)
+      w.line(fmt::format("t_{0} = ({1}*)__builtin_assume_aligned(t_{0}, {2});", identifier(tensor.name),
+                         c_type(tensor.elem), align));
   w.line("const u32 base = (u32)__cvta_generic_to_shared(shared);");
   // Through a shuffle the compiler knows that the warp's number is the same in all its threads.
   w.line("const u32 warp = __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0), wg = warp >> 2;");

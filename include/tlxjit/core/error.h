@@ -37,6 +37,10 @@ enum class ErrorCode : uint16_t {
   disk_failed,       ///< a call to the file system failed; `message` has its name, the path and why
   untrusted,         ///< a file or directory that another user could have written
   bad_content,       ///< bytes of a cache that are no whole entry, or not the one asked for
+  not_compiled,      ///< a JitFunction is sealed, and has no version for the call's key
+  cancelled,         ///< a compile, by CompileOptions::stop
+  forked,            ///< a GPU is used in a child of the process that opened it
+  capturing,         ///< the stream is captured, and nothing that the call could run is loaded
 };
 
 /// What went wrong, where, and what to do about it.

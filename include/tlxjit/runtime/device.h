@@ -17,7 +17,8 @@ TLXJIT_NAMESPACE_BEGIN
 
 namespace runtime {
 class DeviceBackend;
-}
+class JitState;
+}  // namespace runtime
 
 /// A queue of launches on a device. The default one is the device's default stream. A stream of the caller,
 /// say a cudaStream_t of PyTorch, is used as it is: `Stream(handle)`. On the CPU a launch is over when it returns.
@@ -136,6 +137,8 @@ class TLXJIT_API Device {
  private:
   friend class Engine;
   friend class Executable;
+  friend class JitFunction;
+  friend class runtime::JitState;
   explicit Device(std::shared_ptr<runtime::DeviceBackend> backend);
   std::shared_ptr<runtime::DeviceBackend> backend_;
 };

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,8 @@
 TLXJIT_NAMESPACE_BEGIN
 
 namespace runtime {
+class Background;
+class JitState;
 class MemoryCache;
 class Registry;
 }  // namespace runtime
@@ -39,6 +42,11 @@ struct EngineOptions {
   /// CPU features that code is made without, though the host has them: names of LLVM, separated by commas, say
   /// `avx512f`. What the system keeps from programs is never used.
   std::string cpu_without_features;
+  /// Threads that compile what no call waits for (Tier::Background); 0: a quarter of those that the process may run on,
+  /// at least 1.
+  int background_threads = 0;
+  /// How many such compiles wait at most.
+  size_t background_queue = 256;
   /// Compiled kernels that the engine keeps, the least recently used dropped first; 0: none. One that is dropped lives
   /// on with its executables.
   size_t kept_kernels = 256;
@@ -67,6 +75,9 @@ struct CompileOptions {
   /// four such compiles of an engine run, all its compiles are refused. Four with a limit run at a time, others wait
   /// for their turn. Lowering and emission, a few milliseconds, are not broken off.
   std::chrono::milliseconds time_limit{0};
+  /// Cancels the call within some 10 ms of the request: ErrorCode::cancelled. The compile is left behind as at a
+  /// limit, and counts as one of the four.
+  std::stop_token stop = {};
 };
 
 /// What an engine has done so far.
@@ -107,8 +118,15 @@ class TLXJIT_API Engine {
   EngineCounters counters() const;
 
  private:
-  std::unique_ptr<runtime::MemoryCache> kernels_;
-  std::unique_ptr<runtime::Registry> registry_;
+  friend class JitFunction;
+  friend class runtime::JitState;
+  /// Another handle on what it is made of, so that a JitFunction may outlive it.
+  Engine share() const;
+  Engine(std::shared_ptr<runtime::MemoryCache> kernels, std::shared_ptr<runtime::Registry> registry,
+         std::shared_ptr<runtime::Background> background);
+  std::shared_ptr<runtime::MemoryCache> kernels_;
+  std::shared_ptr<runtime::Registry> registry_;
+  std::shared_ptr<runtime::Background> background_;
 };
 
 TLXJIT_NAMESPACE_END

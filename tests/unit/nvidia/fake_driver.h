@@ -72,6 +72,7 @@ inline std::shared_ptr<Driver> fake_driver() {
   d->cuLibraryLoadData = [](CuLibrary* l, const void*, int*, void**, unsigned, int*, void**, unsigned) {
     return *l = reinterpret_cast<CuLibrary>(0x2000), fake_log().next;
   };
+  d->cuCtxSynchronize = [] { return cu_success + 0; };
   d->cuLibraryUnload = [](CuLibrary) { return ++fake_log().unloaded, cu_success + 0; };
   d->cuLibraryGetKernel = [](CuKernel* k, CuLibrary, const char*) {
     return *k = reinterpret_cast<CuKernel>(0x3000), cu_success + 0;

@@ -10,6 +10,7 @@
 
 #include "tests/support/allocations.h"
 #include "tests/unit/nvidia/fake_driver.h"
+#include "tests/unit/runtime/child.h"
 
 using namespace tlxjit;
 using namespace tlxjit::nvidia;
@@ -55,6 +56,25 @@ TEST_F(Launch, BadImageIsAnError) {
   ASSERT_FALSE(bad);
   EXPECT_THAT(bad.error().message, HasSubstr("CUDA_ERROR_INVALID_IMAGE (200)"));
   EXPECT_EQ(fake_log().unloaded, 0);
+}
+
+TEST_F(Launch, BL_232_AForkedChildIsToldAndGivesNothingBack) {
+  auto function = *module->function("gemm", 0);
+  EXPECT_TRUE(runtime_test::in_child([&] {
+    const auto forked = [](const auto& result) { return !result && result.error().code == ErrorCode::forked; };
+    const auto loaded = Module::load(context, std::vector<char>{'x'});
+    ParamBuffer params;
+    const bool told = forked(loaded) && forked(module->function("gemm", 0)) && forked(Context::open(driver)) &&
+                      forked(launch(function, LaunchShape{}, nullptr, params)) && forked(context->synchronize());
+    if (!loaded) std::fputs((loaded.error().message + "\n").c_str(), stderr);
+    function = {};
+    module.reset();
+    context.reset();
+    return told && fake_log().unloaded == 0 && fake_log().launches == 0;
+  }));
+  module.reset();
+  function = {};
+  EXPECT_EQ(fake_log().unloaded, 1) << "the parent's is";
 }
 
 TEST_F(Launch, AllocatesNothing) {

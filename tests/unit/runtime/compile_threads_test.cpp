@@ -19,8 +19,12 @@ using std::chrono::milliseconds;
 struct Long {
   std::promise<void> end;
   std::shared_future<void> ended = end.get_future().share();
+  std::atomic<bool> running{false};
   std::function<void()> work() {
-    return [ended = ended] { ended.wait(); };
+    return [ended = ended, &running = running] {
+      running = true;
+      ended.wait();
+    };
   }
 };
 
@@ -43,6 +47,27 @@ TEST(CompileThreads, RunsWorkOnAThreadWithoutTheHostsSignals) {
   sigset_t here;
   pthread_sigmask(SIG_SETMASK, nullptr, &here);
   EXPECT_EQ(sigismember(&here, SIGUSR1), 0) << "the caller's mask is as it was";
+}
+
+TEST(CompileThreads, CancelledWorkIsLeftBehind) {
+  CompileThreads threads;
+  Long work;
+  std::stop_source stop;
+  std::thread canceller([&] {
+    while (!work.running) std::this_thread::yield();
+    stop.request_stop();
+  });
+  const auto result = threads.run(Deadline(milliseconds(0), stop.get_token()), "k", work.work());
+  canceller.join();
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, ErrorCode::cancelled);
+  EXPECT_EQ(result.error().message, "the compile of `k` was cancelled; it is left behind");
+  EXPECT_EQ(threads.abandoned(), 1);
+  work.end.set_value();
+  wait_for_none(threads);
+  bool ran = false;
+  EXPECT_TRUE(threads.run(Deadline(milliseconds(0), std::stop_source().get_token()), "k", [&] { ran = true; }));
+  EXPECT_TRUE(ran);
 }
 
 TEST(CompileThreads, WorkPastItsLimitIsLeftBehind) {

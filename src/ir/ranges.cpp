@@ -1,6 +1,6 @@
-// src/codegen/ranges.cpp — bounds of integer scalars.
+// src/ir/ranges.cpp — bounds of integer scalars.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "src/codegen/ranges_p.h"
+#include "src/ir/ranges_p.h"
 
 #include <algorithm>
 
@@ -59,7 +59,11 @@ Range Ranges::compute(const Op& op, const Range& all) {
       const auto* i = attr ? std::get_if<int64_t>(attr) : nullptr;
       return i ? Range{*i, *i} : all;
     }
-    case OpCode::dim: return {op.attrs.integer("min", 0), all.high};
+    case OpCode::dim: return {op.attrs.integer("min", 0), op.attrs.integer("max", INT32_MAX)};
+    case OpCode::scalar: {
+      const Attr *least = op.attrs.find("min"), *most = op.attrs.find("max");
+      return {least ? std::get<int64_t>(*least) : all.low, most ? std::get<int64_t>(*most) : all.high};
+    }
     case OpCode::program_id: return {0, all.high - 1};
     case OpCode::num_programs: return {1, all.high};
     case OpCode::replica: return {0, 31};

@@ -1,4 +1,4 @@
-// src/codegen/ranges_p.h — bounds of integer scalars, to prove that plain or unsigned arithmetic is exact.
+// src/ir/ranges_p.h — bounds of integer scalars, to prove that plain or unsigned arithmetic is exact.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 

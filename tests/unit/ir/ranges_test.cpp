@@ -1,6 +1,6 @@
-// tests/unit/codegen/ranges_test.cpp — bounds that decide between signed, unsigned and wrapping arithmetic.
+// tests/unit/ir/ranges_test.cpp — bounds that decide between signed, unsigned and wrapping arithmetic.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "src/codegen/ranges_p.h"
+#include "src/ir/ranges_p.h"
 
 #include <utility>
 

@@ -1,0 +1,63 @@
+// src/passes/specialize.cpp — writes promises into a module's parameters, and folds what follows.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/passes/specialize_p.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "src/passes/lower_p.h"
+#include "src/passes/simplify_p.h"
+#include "tlxjit/ir/verify.h"
+
+TLXJIT_NAMESPACE_BEGIN
+
+namespace {
+
+/// The stricter of what the op says and of the promise. An Error where they exclude each other.
+Result<void> promise(const Module& module, Op& op, const NumberPromise& p) {
+  const bool dim = op.code == OpCode::dim;
+  const int64_t lowest = dim ? 0 : INT64_MIN, highest = dim ? INT32_MAX : INT64_MAX;
+  const int64_t least = std::max(op.attrs.integer("min", lowest), p.least);
+  const int64_t most = std::min(op.attrs.integer("max", highest), p.most);
+  const int64_t own = op.attrs.integer("multiple", 1);
+  const __int128 both = static_cast<__int128>(own / std::gcd(own, p.multiple)) * p.multiple;
+  if (least > most || both > INT32_MAX)
+    return lower_error(module, op,
+                       "no call can keep what is promised here of `" + std::string(op.attrs.text("name")) +
+                           "` beside what the kernel asks for");
+  if (least != lowest) op.attrs.set("min", least);
+  if (most != highest) op.attrs.set("max", most);
+  if (both != 1) op.attrs.set("multiple", static_cast<int64_t>(both));
+  return {};
+}
+
+void promise(Op& op, const MemoryPromise& p) {
+  std::vector<int64_t> strides = op.attrs.list("strides");
+  strides.resize(op.operands.size() - 1, -1);
+  bool any = false;
+  for (size_t axis = 0; axis < strides.size(); ++axis) {
+    if (strides[axis] < 0) strides[axis] = p.strides[axis];
+    any |= strides[axis] >= 0;
+  }
+  if (any) op.attrs.set("strides", std::move(strides));
+  if (const int64_t align = std::max(op.attrs.integer("align", 1), p.align); align > 1) op.attrs.set("align", align);
+  if (p.narrow) op.attrs.set("narrow", int64_t{1});
+}
+
+}  // namespace
+
+Result<Module> specialize(const Module& generic, const Promises& promises) {
+  Module module = generic.clone();
+  size_t dim = 0, scalar = 0, tensor = 0;
+  for (auto& op : module.body.ops) {
+    if (op->code == OpCode::dim && dim < promises.dims.size()) TLXJIT_TRY(promise(module, *op, promises.dims[dim++]));
+    if (op->code == OpCode::scalar && scalar < promises.scalars.size())
+      TLXJIT_TRY(promise(module, *op, promises.scalars[scalar++]));
+    if (op->code == OpCode::tensor && tensor < promises.tensors.size()) promise(*op, promises.tensors[tensor++]);
+  }
+  simplify(module);
+  TLXJIT_TRY(first_of(verify(module)));
+  return module;
+}
+
+TLXJIT_NAMESPACE_END
