@@ -5,6 +5,7 @@
 #include "src/runtime/backend_p.h"
 #include "src/runtime/guard_p.h"
 #include "src/runtime/jit_state_p.h"
+#include "tlxjit/ir/verify.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
@@ -31,11 +32,41 @@ Result<T> at_line(Result<T> result, const std::source_location& at) {
 JitFunction::JitFunction(const Engine& engine, const Device& device, std::string name, Generator generator,
                          JitOptions options) {
   static_cast<void>(runtime::guarded(Stage::build, [&]() -> Result<void> {
-    if (engine.registry_ && device.backend_)
-      state_ = std::make_shared<runtime::JitState>(engine.share(), device, std::move(name), std::move(generator),
-                                                   std::move(options));
+    make(
+        engine, device, std::move(name),
+        [generator = std::move(generator)](const Signature& signature, const Config& config) -> Result<Module> {
+          if (!generator)
+            return runtime::error_of(ErrorKind::user, Stage::build, ErrorCode::bad_argument,
+                                     "JitOptions: there is no generator");
+          return generator(signature, config).module();
+        },
+        std::move(options));
     return {};
   }));
+}
+
+JitFunction::JitFunction(const Engine& engine, const Device& device, std::string name, const Module& kernel,
+                         JitOptions options) {
+  static_cast<void>(runtime::guarded(Stage::build, [&]() -> Result<void> {
+    make(
+        engine, device, std::move(name),
+        [kernel = std::make_shared<const Module>(kernel.clone())](const Signature&, const Config&) -> Result<Module> {
+          TLXJIT_TRY(first_of(verify(*kernel)));
+          if (kernel->level == Level::portable) return kernel->clone();
+          return runtime::error_of(
+              ErrorKind::user, Stage::build, ErrorCode::bad_argument,
+              "a JitFunction specialises portable IR, and `" + kernel->name + "` is lowered for " + kernel->target);
+        },
+        std::move(options));
+    return {};
+  }));
+}
+
+void JitFunction::make(const Engine& engine, const Device& device, std::string name, Modules modules,
+                       JitOptions options) {
+  if (engine.registry_ && device.backend_)
+    state_ = std::make_shared<runtime::JitState>(engine.share(), device, std::move(name), std::move(modules),
+                                                 std::move(options));
 }
 
 Result<void> JitFunction::launch(const Stream& stream, std::span<const Argument> arguments,

@@ -42,7 +42,7 @@ Error bad_options(const std::string& what) {
 
 }  // namespace
 
-JitState::JitState(Engine engine, Device device, std::string name, JitFunction::Generator generator, JitOptions options)
+JitState::JitState(Engine engine, Device device, std::string name, Generator generator, JitOptions options)
     : engine_(std::move(engine)),
       device_(std::move(device)),
       name_(std::move(name)),
@@ -58,7 +58,6 @@ Result<void> JitState::check_options() const {
   if (options_.max_versions < 1 || options_.max_versions > VersionTable::max_versions_kept)
     return bad_options("max_versions is 1 to " + std::to_string(VersionTable::max_versions_kept) + ", not " +
                        std::to_string(options_.max_versions));
-  if (!generator_) return bad_options("there is no generator");
   return {};
 }
 
@@ -88,8 +87,7 @@ Result<const Family*> JitState::add_family(OfProcess& own, Signature signature) 
     if (const Family* family = existing()) return family;
   }
   TLXJIT_TRY(check_options());
-  Kernel kernel = generator_(signature, options_.config);  // the user's: without the lock
-  auto module = kernel.module();
+  auto module = generator_(signature, options_.config);  // the user's: without the lock
   if (!module) return module.error();
   std::lock_guard lock(own.mutex);
   if (const Family* family = existing()) return family;  // another thread was quicker

@@ -15,7 +15,9 @@ namespace runtime {
 
 class JitState : public std::enable_shared_from_this<JitState> {
  public:
-  JitState(Engine engine, Device device, std::string name, JitFunction::Generator generator, JitOptions options);
+  /// Makes the verified kernel of a signature.
+  using Generator = std::function<Result<Module>(const Signature&, const Config&)>;
+  JitState(Engine engine, Device device, std::string name, Generator generator, JitOptions options);
 
   Result<void> launch(const Stream& stream, std::span<const Argument> arguments, std::source_location at);
   Result<void> prepare(std::span<const Argument> arguments);
@@ -93,7 +95,7 @@ class JitState : public std::enable_shared_from_this<JitState> {
   const Engine engine_;
   const Device device_;
   const std::string name_;
-  const JitFunction::Generator generator_;
+  const Generator generator_;
   const JitOptions options_;
   std::atomic<Tier> tier_;
   PerProcess<OfProcess> own_;

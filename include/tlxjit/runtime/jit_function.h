@@ -118,6 +118,9 @@ class TLXJIT_API JitFunction {
 
   JitFunction(const Engine& engine, const Device& device, std::string name, Generator generator,
               JitOptions options = {});
+  /// A function of one kernel, portable IR, whatever the calls: say one read from text.
+  JitFunction(const Engine& engine, const Device& device, std::string name, const Module& kernel,
+              JitOptions options = {});
 
   /// Runs the call. A warm one takes no lock and allocates nothing (Executable::launch says what else it does).
   Result<void> launch(const Stream& stream, std::span<const Argument> arguments,
@@ -157,6 +160,8 @@ class TLXJIT_API JitFunction {
   JitCounters counters() const;
 
  private:
+  using Modules = std::function<Result<Module>(const Signature&, const Config&)>;
+  void make(const Engine& engine, const Device& device, std::string name, Modules modules, JitOptions options);
   std::shared_ptr<runtime::JitState> state_;
 };
 

@@ -324,6 +324,31 @@ TEST_F(Jit, BL_232_AForkedChildBeginsAnew) {
   call(f, 20, 3);
 }
 
+TEST_F(Jit, AModuleInPlaceOfAGenerator) {
+  const Kernel kernel = doubled({}, {});
+  const auto module = kernel.module();
+  TLXJIT_MUST(module);
+  const JitFunction f(engine, device, "doubled", *module, by(Policy::exact(), Tier::Wait));
+  for (int32_t n : {1, 2, 1}) call(f, 20, n);
+  EXPECT_EQ(f.counters().versions, 2u);
+  // Keys are those of a function that generates it.
+  const JitFunction g = function(by(Policy::exact(), Tier::Wait));
+  for (int32_t n : {1, 2}) call(g, 20, n);
+  EXPECT_EQ(f.manifest(), g.manifest());
+}
+
+TEST_F(Jit, AModuleMustBePortableAndVerified) {
+  auto module = parse(
+      "tlx 1 lowered cpu\nkernel \"k\" [threads = 0, shared_bytes = 0] {\n  %0 = dim [name = \"N\"] : i32\n"
+      "  %1 = tensor %0 [name = \"x\"] : tensor<1xf32>\n  grid %0\n"
+      "  task [name = \"t\", warps = 1, replicas = 1] {\n  }\n}\n");
+  TLXJIT_MUST(module);
+  float x[1] = {};
+  EXPECT_EQ(message(JitFunction(engine, device, "f", *module).launch({tensor<float>(x, {1})})),
+            "a JitFunction specialises portable IR, and `k` is lowered for cpu");
+  EXPECT_THAT(message(JitFunction(engine, device, "f", Module()).launch({})), HasSubstr("the kernel has no task"));
+}
+
 TEST_F(Jit, OneThatWasMovedFromSaysSo) {
   JitFunction f = function();
   const JitFunction g = std::move(f);
