@@ -20,7 +20,7 @@ Batcher::~Batcher() {
 
 void Batcher::work() {
   for (;;) {
-    const std::vector<PendingPtr> batch = queue_.take(runner_.ready);
+    const std::vector<PendingPtr> batch = queue_.take();
     if (batch.empty()) return;
     try {
       answer(batch);
@@ -34,7 +34,7 @@ void Batcher::work() {
 
 void Batcher::answer(std::span<const PendingPtr> batch) {
   const auto begin = Clock::now();
-  std::vector<std::string> results = runner_.run(batch);
+  std::vector<std::string> results = runner_(batch);
   const auto end = Clock::now();
   int64_t tokens = 0;
   for (const PendingPtr& pending : batch) {

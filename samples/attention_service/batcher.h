@@ -11,12 +11,8 @@
 
 namespace attention_service {
 
-/// What a batcher needs of a device; tests have others.
-struct Runner {
-  std::function<bool(const Shape&)> ready;
-  /// Each call's rows of the result; throws Refusal where there is none.
-  std::function<std::vector<std::string>(std::span<const PendingPtr>)> run;
-};
+/// Runs calls of one shape and gives each call's rows of the result; throws Refusal where there is none.
+using Runner = std::function<std::vector<std::string>(std::span<const PendingPtr>)>;
 
 class Batcher {
  public:

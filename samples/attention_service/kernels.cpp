@@ -1,23 +1,37 @@
-// samples/attention_service/kernels.cpp — compiles kernels, here or beside.
+// samples/attention_service/kernels.cpp — functions over versions of attention.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "kernels.h"
 
 namespace attention_service {
 
-using tlxjit::Elem, tlxjit::Executable, tlxjit::Result;
+using tlxjit::Argument, tlxjit::Elem, tlxjit::JitFunction, tlxjit::Kernel, tlxjit::Policy, tlxjit::Result;
 
-Kernels::Kernels(const tlxjit::Engine& engine, tlxjit::Device device, Tier tier, std::function<void()> made)
-    : engine_(engine), device_(std::move(device)), tier_(tier), made_(std::move(made)) {
-  if (tier_ == Tier::background) thread_ = std::thread([this] { compile_in_background(); });
+namespace {
+
+JitFunction function(const tlxjit::Engine& engine, const tlxjit::Device& device, tlxjit::Tier tier,
+                     const tlxjit::AttentionOptions& options) {
+  tlxjit::JitOptions jit;
+  jit.numbers = {{options.group == 1 ? "H" : "Hkv", Policy::exact()}, {"T", Policy::any()}, {"B+1", Policy::any()}};
+  jit.tier = tier;
+  const auto generator = [options](const tlxjit::Signature& signature, const tlxjit::Config&) {
+    return tlxjit::attention(tlxjit::attention_config(signature.target, options));
+  };
+  return {engine, device, "attention", generator, jit};
 }
 
-Kernels::~Kernels() {
-  {
-    const std::lock_guard lock(mutex_);
-    ended_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+}  // namespace
+
+Kernels::Kernels(const tlxjit::Engine& engine, const tlxjit::Device& device, const Served& served, tlxjit::Tier tier) {
+  tlxjit::AttentionOptions options;
+  options.jagged = true;
+  options.lse = false;
+  for (const Elem elem : served.elems)
+    for (const int head_size : served.head_sizes)
+      for (const int group : served.groups)
+        for (const bool causal : {false, true}) {
+          options.elem = elem, options.head = head_size, options.group = group, options.causal = causal;
+          functions_.emplace(Key(elem, head_size, group, causal), function(engine, device, tier, options));
+        }
 }
 
 std::set<Elem> Kernels::elems(const tlxjit::Device& device) {
@@ -25,62 +39,37 @@ std::set<Elem> Kernels::elems(const tlxjit::Device& device) {
   return {Elem::bf16, Elem::f16};
 }
 
-Kernels::Key Kernels::key(const Shape& shape) {
-  return {shape.elem, shape.head_size, shape.heads / shape.key_heads, shape.causal};
-}
-
-Result<Executable> Kernels::compile(const Shape& shape) const {
-  tlxjit::AttentionOptions options;
-  options.elem = shape.elem;
-  options.head = shape.head_size;
-  options.causal = shape.causal;
-  options.jagged = true;
-  options.group = shape.heads / shape.key_heads;
-  options.lse = false;
-  return engine_.compile(tlxjit::attention(tlxjit::attention_config(device_.target(), options)), device_);
-}
-
-bool Kernels::ready(const Shape& shape) {
-  if (tier_ == Tier::wait) return true;
-  const std::lock_guard lock(mutex_);
-  const auto [found, is_new] = kernels_.try_emplace(key(shape));
-  if (is_new) {
-    wanted_.push_back(shape);
-    changed_.notify_all();
+Result<void> Kernels::prepare(const std::function<void(size_t done, size_t total)>& progress) const {
+  size_t done = 0;
+  for (const auto& [key, function] : functions_) {
+    const auto [elem, head_size, group, causal] = key;
+    const auto rows = [&](int64_t heads) { return tlxjit::tensor(elem, nullptr, {0, heads, head_size}); };
+    TLXJIT_TRY(
+        function.prepare({rows(group), rows(1), rows(1), rows(group), tlxjit::tensor<int32_t>(nullptr, {1}), 1.F}));
+    progress(++done, functions_.size());
   }
-  return found->second.has_value();
+  return {};
 }
 
-Result<Executable> Kernels::executable(const Shape& shape) {
-  std::unique_lock lock(mutex_);
-  const auto found = kernels_.find(key(shape));
-  if (found != kernels_.end() && found->second) {
-    Result<Executable> result = *found->second;
-    if (!result) kernels_.erase(found);
-    return result;
-  }
-  lock.unlock();
-  Result<Executable> result = compile(shape);
-  lock.lock();
-  if (result) kernels_[key(shape)] = result;
-  return result;
+Result<void> Kernels::launch(const Shape& shape, std::span<const Argument> arguments) const {
+  const Key key(shape.elem, shape.head_size, shape.heads / shape.key_heads, shape.causal);
+  return functions_.at(key).launch(tlxjit::Stream(), arguments);  // calls that are not served do not come here
 }
 
-void Kernels::compile_in_background() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [&] { return ended_ || !wanted_.empty(); });
-    if (ended_) return;
-    const Shape shape = wanted_.front();
-    wanted_.pop_front();
-    lock.unlock();
-    Result<Executable> result = compile(shape);
-    lock.lock();
-    kernels_[key(shape)] = std::move(result);
-    lock.unlock();
-    made_();
-    lock.lock();
+tlxjit::JitCounters Kernels::counters() const {
+  tlxjit::JitCounters sum;
+  for (const auto& [key, function] : functions_) {
+    const tlxjit::JitCounters one = function.counters();
+    sum.versions += one.versions;
+    sum.misses += one.misses;
+    sum.compiles += one.compiles;
+    sum.failures += one.failures;
+    sum.waits += one.waits;
+    sum.stand_ins += one.stand_ins;
+    sum.evictions += one.evictions;
+    sum.held_back += one.held_back;
   }
+  return sum;
 }
 
 }  // namespace attention_service

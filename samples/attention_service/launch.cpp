@@ -42,15 +42,20 @@ Result<void> Launcher::upload(std::span<const PendingPtr> batch) {
   return offsets_.upload(starts_);
 }
 
-Result<std::vector<std::string>> Launcher::run(const tlxjit::Executable& kernel, std::span<const PendingPtr> batch) {
+Result<std::vector<std::string>> Launcher::run(const Kernels& kernels, std::span<const PendingPtr> batch) {
   TLXJIT_TRY(upload(batch));
   const Shape& shape = batch.front()->call.shape;
   const auto tokens = int64_t{starts_.back()}, sequences = static_cast<int64_t>(starts_.size()) - 1;
   const auto rows = [&](const Buffer& buffer, int heads) {
     return tensor(shape.elem, buffer.data(), {tokens, heads, shape.head_size});
   };
-  TLXJIT_TRY(kernel.launch({rows(q_, shape.heads), rows(k_, shape.key_heads), rows(v_, shape.key_heads),
-                            rows(out_, shape.heads), offsets_.tensor<int32_t>({sequences + 1}), shape.scale}));
+  const Argument arguments[] = {rows(q_, shape.heads),
+                                rows(k_, shape.key_heads),
+                                rows(v_, shape.key_heads),
+                                rows(out_, shape.heads),
+                                offsets_.tensor<int32_t>({sequences + 1}),
+                                shape.scale};
+  TLXJIT_TRY(kernels.launch(shape, arguments));
   TLXJIT_TRY(device_.synchronize());
   std::vector<std::string> results;
   size_t at = 0;

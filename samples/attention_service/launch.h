@@ -4,8 +4,8 @@
 
 #include <span>
 
+#include "kernels.h"
 #include "queue.h"
-#include "tlxjit/tlxjit.h"
 
 namespace attention_service {
 
@@ -15,7 +15,7 @@ class Launcher {
   explicit Launcher(tlxjit::Device device) : device_(std::move(device)) {}
 
   /// Runs calls of one shape, and gives each call's rows of the result, in the order of the calls.
-  tlxjit::Result<std::vector<std::string>> run(const tlxjit::Executable& kernel, std::span<const PendingPtr> batch);
+  tlxjit::Result<std::vector<std::string>> run(const Kernels& kernels, std::span<const PendingPtr> batch);
 
  private:
   tlxjit::Result<void> reserve(tlxjit::Buffer& buffer, size_t bytes);

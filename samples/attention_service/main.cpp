@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -30,6 +31,33 @@ T served(tlxjit::Result<T> result) {
   throw Refusal{500, result.error().message};
 }
 
+void prepare(const Kernels& kernels) {
+  const tlxjit::Result<void> prepared = kernels.prepare([](size_t done, size_t total) {
+    if (done == total || done % 8 == 0) std::printf("prepared %zu of %zu kernels\n", done, total);
+    std::fflush(stdout);
+  });
+  if (!prepared) throw std::runtime_error(to_string(prepared.error()));
+}
+
+std::vector<Metrics::Reading> counters(const tlxjit::Engine& engine, const Kernels& kernels) {
+  const tlxjit::EngineCounters e = engine.counters();
+  const tlxjit::JitCounters j = kernels.counters();
+  const auto counter = [](std::string_view name, std::string_view help, uint64_t value) {
+    return Metrics::Reading{name, help, true, static_cast<double>(value)};
+  };
+  return {counter("engine_compiles_total", "Compiles begun.", e.compiles),
+          counter("engine_memory_hits_total", "Kernels that the engine had.", e.memory_hits),
+          counter("engine_memory_evictions_total", "Kernels that the engine dropped.", e.memory_evictions),
+          counter("jit_misses_total", "Launches that found no version of their own.", j.misses),
+          counter("jit_compiles_total", "Versions made.", j.compiles),
+          counter("jit_failures_total", "Versions that could not be made.", j.failures),
+          counter("jit_waits_total", "Launches that waited for a compile.", j.waits),
+          counter("jit_stand_ins_total", "Keys that a less special version served for a while.", j.stand_ins),
+          counter("jit_evictions_total", "Versions dropped.", j.evictions),
+          counter("jit_held_back_total", "Keys that got no version, for there were too many.", j.held_back),
+          {"jit_versions", "Versions that are loaded.", false, static_cast<double>(j.versions)}};
+}
+
 sigset_t block_signals() {
   sigset_t ends;
   sigemptyset(&ends);
@@ -46,24 +74,18 @@ void run(Options options) {
   const tlxjit::Engine engine(engine_options);
   const tlxjit::Device device = must(options.device.empty() ? engine.best_device() : engine.device(options.device));
   options.service.served.elems = Kernels::elems(device);
+  if (!options.elems.empty()) {
+    if (!std::ranges::includes(options.service.served.elems, options.elems))
+      throw std::runtime_error(device.name() + " has no attention of f32");
+    options.service.served.elems = options.elems;
+  }
 
-  std::optional<Kernels> kernels;
+  const Kernels kernels(engine, device, options.service.served, options.tier);
+  if (options.tier == tlxjit::Tier::Background) prepare(kernels);
   Launcher launcher(device);
-  const Runner runner{[&](const Shape& shape) { return kernels->ready(shape); },
-                      [&](std::span<const PendingPtr> batch) {
-                        const tlxjit::Executable kernel = served(kernels->executable(batch.front()->call.shape));
-                        return served(launcher.run(kernel, batch));
-                      }};
-  const auto readings = [&] {
-    const tlxjit::EngineCounters counters = engine.counters();
-    return std::vector<Metrics::Reading>{
-        {"engine_compiles_total", "Compiles begun.", true, static_cast<double>(counters.compiles)},
-        {"engine_memory_hits_total", "Kernels that the engine had.", true, static_cast<double>(counters.memory_hits)},
-        {"engine_memory_evictions_total", "Kernels that the engine dropped.", true,
-         static_cast<double>(counters.memory_evictions)}};
-  };
+  const Runner runner = [&](std::span<const PendingPtr> batch) { return served(launcher.run(kernels, batch)); };
+  const auto readings = [&] { return counters(engine, kernels); };
   Service service(options.service, runner, readings);
-  kernels.emplace(engine, device, options.tier, [&service] { service.wake(); });
   const int port = service.bind(options.host, options.port);
   std::printf("listening on http://%s:%d\ndevice %s: %s\n", options.host.c_str(), port, device.name().c_str(),
               device.description().c_str());
@@ -80,7 +102,6 @@ void run(Options options) {
   const uint64_t one = 1;
   if (write(stopping, &one, sizeof one) != sizeof one) throw std::runtime_error("eventfd");
   serving.join();
-  kernels.reset();  // it wakes the service
   std::printf("answered %llu requests\n", static_cast<unsigned long long>(service.metrics().answers(200)));
 }
 

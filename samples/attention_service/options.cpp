@@ -19,11 +19,13 @@ and end.
   --port N                0: a free one, which the first line of the output tells (8080)
   --device NAME           cpu, cuda:0, ...; left out, the best there is
   --threads N             of a launch on the CPU; 0: as many as there are (0)
-  --tier wait|background  who waits for a kernel that is needed for the first time: everybody, or those who need
-                          it (background)
+  --tier wait|background  a number of heads that is new: wait compiles its own version of the kernel first;
+                          background serves it at once with a generic one, made before the service listens, until
+                          its own is there (background)
 
 What is served:
 
+  --dtypes TYPE,...       f32, bf16, f16; left out, all that the device has
   --head-sizes N,...      elements of a head (64,128)
   --groups N,...          heads that share a key head (1,2,4,8)
   --heads N               heads of a call at most (128)
@@ -68,14 +70,34 @@ int64_t number(const std::string& option, std::string_view text, int64_t least, 
   return value;
 }
 
-std::set<int> numbers(const std::string& option, std::string_view text, int least, int most, int multiple) {
-  std::set<int> values;
+/// What stands between commas.
+std::vector<std::string_view> parts(std::string_view text) {
+  std::vector<std::string_view> all;
   for (size_t at = 0; at <= text.size();) {
     const size_t comma = std::min(text.find(',', at), text.size());
-    const auto value = static_cast<int>(number(option, text.substr(at, comma - at), least, most));
+    all.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return all;
+}
+
+std::set<int> numbers(const std::string& option, std::string_view text, int least, int most, int multiple) {
+  std::set<int> values;
+  for (const std::string_view part : parts(text)) {
+    const auto value = static_cast<int>(number(option, part, least, most));
     if (value % multiple) refuse(option + " takes multiples of " + std::to_string(multiple));
     values.insert(value);
-    at = comma + 1;
+  }
+  return values;
+}
+
+std::set<tlxjit::Elem> elems(const std::string& option, std::string_view text) {
+  std::set<tlxjit::Elem> values;
+  for (const std::string_view part : parts(text)) {
+    const auto elem = tlxjit::parse_elem(part);
+    if (elem != tlxjit::Elem::f32 && elem != tlxjit::Elem::bf16 && elem != tlxjit::Elem::f16)
+      refuse(option + " takes f32, bf16 and f16, not '" + std::string(part) + "'");
+    values.insert(*elem);
   }
   return values;
 }
@@ -100,8 +122,9 @@ std::map<std::string, Set> table(Options& o) {
       {"--tier",
        [&](const std::string& option, std::string_view text) {
          if (text != "wait" && text != "background") refuse(option + " is wait or background");
-         o.tier = text == "wait" ? Tier::wait : Tier::background;
+         o.tier = text == "wait" ? tlxjit::Tier::Wait : tlxjit::Tier::Background;
        }},
+      {"--dtypes", [&](const std::string& option, std::string_view text) { o.elems = elems(option, text); }},
       {"--head-sizes", [&](const std::string& option,
                            std::string_view text) { s.served.head_sizes = numbers(option, text, 16, 256, 8); }},
       {"--groups",

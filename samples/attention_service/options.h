@@ -12,9 +12,10 @@ namespace attention_service {
 struct Options {
   std::string host = "127.0.0.1";
   int port = 8080;
-  std::string device;  ///< empty: the best
-  int threads = 0;     ///< of a launch on the CPU; 0: all
-  Tier tier = Tier::background;
+  std::string device;            ///< empty: the best
+  std::set<tlxjit::Elem> elems;  ///< empty: all that the device has
+  int threads = 0;               ///< of a launch on the CPU; 0: all
+  tlxjit::Tier tier = tlxjit::Tier::Background;
   ServiceOptions service;
 };
 

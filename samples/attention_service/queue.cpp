@@ -26,12 +26,6 @@ size_t Queue::depth() const {
   return waiting_.size();
 }
 
-void Queue::wake() {
-  // Under the lock, so that it does not fall between a look at `ready` and the wait.
-  const std::lock_guard lock(mutex_);
-  changed_.notify_all();
-}
-
 bool Queue::cancel(const PendingPtr& call) {
   const std::lock_guard lock(mutex_);
   return std::erase(waiting_, call) > 0;
@@ -71,22 +65,22 @@ std::vector<PendingPtr> Queue::take_with(const Shape& shape) {
   return batch;
 }
 
-std::vector<PendingPtr> Queue::take(const std::function<bool(const Shape&)>& ready) {
+std::vector<PendingPtr> Queue::take() {
   std::unique_lock lock(mutex_);
   for (;;) {
     expire();
-    if (closed_ && waiting_.empty()) return {};
-    const auto first = std::ranges::find_if(waiting_, [&](const PendingPtr& call) { return ready(call->call.shape); });
-    if (first == waiting_.end()) {
+    if (waiting_.empty()) {
+      if (closed_) return {};
       changed_.wait(lock);
       continue;
     }
-    const auto start = (*first)->arrived + limits_.linger;
-    const auto alike = std::ranges::count_if(
-        waiting_, [&](const PendingPtr& call) { return call->call.shape == (*first)->call.shape; });
+    const PendingPtr first = waiting_.front();
+    const auto start = first->arrived + limits_.linger;
+    const auto alike =
+        std::ranges::count_if(waiting_, [&](const PendingPtr& call) { return call->call.shape == first->call.shape; });
     if (hurried_ || static_cast<size_t>(alike) >= limits_.batch || Clock::now() >= start)
-      return take_with(Shape((*first)->call.shape));
-    changed_.wait_until(lock, std::min(start, (*first)->deadline));
+      return take_with(first->call.shape);
+    changed_.wait_until(lock, std::min(start, first->deadline));
   }
 }
 

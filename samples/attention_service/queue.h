@@ -4,7 +4,6 @@
 
 #include <condition_variable>
 #include <deque>
-#include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -55,11 +54,9 @@ class Queue {
   bool full() const;
   size_t depth() const;
 
-  /// Waits for a call that `ready` agrees to, the oldest first, and takes it with those that fit into its launch. Calls
-  /// whose deadline has passed get a refusal instead. Nothing: the queue is closed and empty.
-  std::vector<PendingPtr> take(const std::function<bool(const Shape&)>& ready);
-  /// Asks `ready` again.
-  void wake();
+  /// Waits for a call, and takes the oldest with those that fit into its launch. Calls whose deadline has passed get a
+  /// refusal instead. Nothing: the queue is closed and empty.
+  std::vector<PendingPtr> take();
 
   /// The call is not to be run. False: it was taken already.
   bool cancel(const PendingPtr& call);

@@ -32,8 +32,6 @@ class Service {
   int bind(const std::string& host, int port) { return server_.bind(host, port); }
   /// Serves until `stopping` becomes readable; calls that are in by then are answered.
   void serve(int stopping);
-  /// A kernel became ready.
-  void wake() { queue_.wake(); }
 
   const Metrics& metrics() const { return metrics_; }
   const Queue& queue() const { return queue_; }

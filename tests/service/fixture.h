@@ -27,16 +27,15 @@ using namespace std::chrono_literals;
 class Gate {
  public:
   Runner runner() {
-    return {[](const Shape&) { return true; },
-            [this](std::span<const PendingPtr> batch) {
-              std::unique_lock lock(mutex_);
-              batches_.push_back(batch.size());
-              changed_.notify_all();
-              changed_.wait(lock, [this] { return open_; });
-              std::vector<std::string> results;
-              for (const PendingPtr& pending : batch) results.emplace_back(pending->call.q());
-              return results;
-            }};
+    return [this](std::span<const PendingPtr> batch) {
+      std::unique_lock lock(mutex_);
+      batches_.push_back(batch.size());
+      changed_.notify_all();
+      changed_.wait(lock, [this] { return open_; });
+      std::vector<std::string> results;
+      for (const PendingPtr& pending : batch) results.emplace_back(pending->call.q());
+      return results;
+    };
   }
   void open() {
     const std::lock_guard lock(mutex_);

@@ -63,7 +63,9 @@ class Program {
 class Started : public Program {
  public:
   explicit Started(std::vector<std::string> more) : Program(words(std::move(more))) {
-    const std::string text = line(), before = "listening on http://127.0.0.1:";
+    const std::string before = "listening on http://127.0.0.1:";
+    std::string text = line();
+    while (text.starts_with("prepared ")) text = line();
     EXPECT_THAT(text, testing::StartsWith(before));
     if (text.size() > before.size()) port_ = std::stoi(text.substr(before.size()));
   }
@@ -76,7 +78,7 @@ class Started : public Program {
 
  private:
   static std::vector<std::string> words(std::vector<std::string> more) {
-    std::vector<std::string> all = {TLXJIT_SERVICE_PROGRAM, "--device", "cpu", "--port", "0"};
+    std::vector<std::string> all = {TLXJIT_SERVICE_PROGRAM, "--device", "cpu", "--port", "0", "--tier", "wait"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
@@ -103,7 +105,7 @@ TEST(ServiceProgram, DrainsOnSigtermAndEndsWithStatus0) {
 }
 
 TEST(ServiceProgram, EndsBySigintWithNothingToDo) {
-  Started program({"--tier", "wait"});
+  Started program({});
   program.kill(SIGINT);
   EXPECT_EQ(program.await_end(), 0);
 }
@@ -129,6 +131,7 @@ TEST(ServiceProgram, RefusesACommandLineThatMakesNoSense) {
       {{"--port", "x"}, "--port takes a number from 0 to 65535, not 'x'"},
       {{"--port", "65536"}, "--port takes a number"},
       {{"--tier", "sealed"}, "--tier is wait or background"},
+      {{"--dtypes", "f32,f64"}, "--dtypes takes f32, bf16 and f16, not 'f64'"},
       {{"--head-sizes", "64,"}, "--head-sizes takes a number"},
       {{"--head-sizes", "20"}, "--head-sizes takes multiples of 8"},
       {{"--connections", "1000"}, "--connections takes a number from 1 to 900"},
@@ -158,7 +161,7 @@ TEST(ServiceProgram, AnAddressThatIsTakenIsAnError) {
 }
 
 TEST(LoadProgram, SendsATraceChecksAnswersAndWritesJson) {
-  const Started service({});
+  const Started service({"--tier", "background", "--head-sizes", "64", "--groups", "1", "--dtypes", "bf16"});
   const std::string trace = testing::TempDir() + "service_trace.csv", report = testing::TempDir() + "service_load.json";
   std::ofstream(trace) << "id,tokens\n1,30\n2,1\n3,90\n";
   Program load({TLXJIT_LOAD_PROGRAM, "--port", std::to_string(service.port()), "--trace", trace, "--column", "tokens",

@@ -9,8 +9,6 @@
 namespace service_test {
 namespace {
 
-const auto always = [](const Shape&) { return true; };
-
 class QueueTest : public testing::Test {
  protected:
   PendingPtr pending(const Shape& shape = small(), int32_t tokens = 1, Clock::duration deadline = 1h) {
@@ -31,7 +29,7 @@ TEST_F(QueueTest, MoreThanItsLimitNeverWait) {
   EXPECT_TRUE(queue.full());
   EXPECT_FALSE(queue.push(pending()));
   EXPECT_EQ(queue.depth(), 2U);
-  EXPECT_EQ(queue.take(always).size(), 2U);
+  EXPECT_EQ(queue.take().size(), 2U);
   EXPECT_TRUE(queue.push(pending()));
 }
 
@@ -41,39 +39,23 @@ TEST_F(QueueTest, ABatchIsOfOneShapeAndInOrder) {
   other.scale = 2;
   const std::vector<PendingPtr> calls = {pending(), pending(other), pending(), pending(other), pending()};
   for (const PendingPtr& call : calls) queue.push(call);
-  EXPECT_THAT(queue.take(always), testing::ElementsAre(calls[0], calls[2], calls[4]));
-  EXPECT_THAT(queue.take(always), testing::ElementsAre(calls[1], calls[3]));
+  EXPECT_THAT(queue.take(), testing::ElementsAre(calls[0], calls[2], calls[4]));
+  EXPECT_THAT(queue.take(), testing::ElementsAre(calls[1], calls[3]));
 }
 
 TEST_F(QueueTest, ABatchHasLimits) {
   Queue queue({.batch = 3});
   for (int i = 0; i < 4; ++i) queue.push(pending());
-  EXPECT_EQ(queue.take(always).size(), 3U);
-  EXPECT_EQ(queue.take(always).size(), 1U);
+  EXPECT_EQ(queue.take().size(), 3U);
+  EXPECT_EQ(queue.take().size(), 1U);
   // One call of 10 tokens fits, a second does not, a small one does.
   Queue bytes({.batch_bytes = pending(small(), 10)->bytes() + 2 * pending()->bytes()});
   const std::vector<PendingPtr> calls = {pending(small(), 10), pending(small(), 10), pending()};
   for (const PendingPtr& call : calls) bytes.push(call);
-  EXPECT_THAT(bytes.take(always), testing::ElementsAre(calls[0], calls[2]));
-  EXPECT_THAT(bytes.take(always), testing::ElementsAre(calls[1]));
+  EXPECT_THAT(bytes.take(), testing::ElementsAre(calls[0], calls[2]));
+  EXPECT_THAT(bytes.take(), testing::ElementsAre(calls[1]));
   bytes.push(pending(small(), 100));
-  EXPECT_EQ(bytes.take(always).size(), 1U) << "a call that is too large alone is run alone";
-}
-
-TEST_F(QueueTest, AShapeThatIsNotReadyKeepsNobodyElseWaiting) {
-  Queue queue({});
-  Shape other = small();
-  other.causal = false;
-  std::atomic<bool> compiled = false;
-  const auto ready = [&](const Shape& shape) { return shape.causal || compiled; };
-  const PendingPtr late = pending(other), early = pending();
-  queue.push(late);
-  queue.push(early);
-  EXPECT_THAT(queue.take(ready), testing::ElementsAre(early));
-  auto next = std::async(std::launch::async, [&] { return queue.take(ready); });
-  compiled = true;
-  queue.wake();
-  EXPECT_THAT(next.get(), testing::ElementsAre(late));
+  EXPECT_EQ(bytes.take().size(), 1U) << "a call that is too large alone is run alone";
 }
 
 TEST_F(QueueTest, WhatIsTooLateIsRefusedAndNotRun) {
@@ -81,7 +63,7 @@ TEST_F(QueueTest, WhatIsTooLateIsRefusedAndNotRun) {
   const PendingPtr late = pending(small(), 1, -1s), early = pending();
   queue.push(late);
   queue.push(early);
-  EXPECT_THAT(queue.take(always), testing::ElementsAre(early));
+  EXPECT_THAT(queue.take(), testing::ElementsAre(early));
   EXPECT_EQ(status_of(late), 504);
 }
 
@@ -92,18 +74,18 @@ TEST_F(QueueTest, ACancelledCallIsNotRun) {
   queue.push(other);
   EXPECT_TRUE(queue.cancel(given_up));
   EXPECT_FALSE(queue.cancel(given_up));
-  EXPECT_THAT(queue.take(always), testing::ElementsAre(other));
+  EXPECT_THAT(queue.take(), testing::ElementsAre(other));
 }
 
 TEST_F(QueueTest, LingeringGathersABatchAndEndsWhenItIsFullOrNoMoreWillCome) {
   Queue full({.batch = 2, .linger = 1h});
-  auto taken = std::async(std::launch::async, [&] { return full.take(always); });
+  auto taken = std::async(std::launch::async, [&] { return full.take(); });
   full.push(pending());
   full.push(pending());
   EXPECT_EQ(taken.get().size(), 2U);
 
   Queue hurried({.linger = 1h});
-  auto rest = std::async(std::launch::async, [&] { return hurried.take(always); });
+  auto rest = std::async(std::launch::async, [&] { return hurried.take(); });
   hurried.push(pending());
   hurried.hurry();
   EXPECT_EQ(rest.get().size(), 1U);
@@ -114,8 +96,8 @@ TEST_F(QueueTest, AClosedQueueGivesWhatItHasAndThenNothing) {
   queue.push(pending());
   queue.close();
   EXPECT_FALSE(queue.push(pending()));
-  EXPECT_EQ(queue.take(always).size(), 1U);
-  EXPECT_TRUE(queue.take(always).empty());
+  EXPECT_EQ(queue.take().size(), 1U);
+  EXPECT_TRUE(queue.take().empty());
 }
 
 TEST_F(QueueTest, ThreadsThatPushAndTakeLoseNothing) {
@@ -129,7 +111,7 @@ TEST_F(QueueTest, ThreadsThatPushAndTakeLoseNothing) {
     });
   size_t taken = 0;
   std::thread taker([&] {
-    for (std::vector<PendingPtr> batch; !(batch = queue.take(always)).empty();) {
+    for (std::vector<PendingPtr> batch; !(batch = queue.take()).empty();) {
       EXPECT_LE(batch.size(), 3U);
       taken += batch.size();
     }

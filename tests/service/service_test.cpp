@@ -152,10 +152,10 @@ TEST_F(ServiceTest, ADeadlineInTheQueueOrInALaunchIs504) {
 }
 
 TEST_F(ServiceTest, WhatTheRunnerRefusesIsTold) {
-  const Harness harness(options_, {[](const Shape&) { return true; },
-                                   [](std::span<const PendingPtr>) -> std::vector<std::string> {
-                                     throw Refusal{500, "the device is gone"};
-                                   }});
+  const Runner runner = [](std::span<const PendingPtr>) -> std::vector<std::string> {
+    throw Refusal{500, "the device is gone"};
+  };
+  const Harness harness(options_, runner);
   httplib::Client client = harness.client();
   for (int i = 0; i < 2; ++i) {
     const auto result = post(client, wire::write_call(call_of(small(), {1})));

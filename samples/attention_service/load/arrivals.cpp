@@ -73,8 +73,7 @@ std::vector<Arrival> draw_arrivals(const Options& o) {
 }
 
 attention_service::Shape shape_of(const Options& o, int shape) {
-  return {o.elem,      o.heads,        o.heads >> (shape / 2),
-          o.head_size, shape % 2 == 0, 1 / std::sqrt(static_cast<float>(o.head_size))};
+  return {o.elem, o.heads + shape, o.heads + shape, o.head_size, true, 1 / std::sqrt(static_cast<float>(o.head_size))};
 }
 
 attention_service::Call make_call(const Options& o, const Arrival& arrival, unsigned seed) {

@@ -27,9 +27,8 @@ after its time each was answered.
   --lognormal M,S           without a trace: e^x, x normal with mean M and deviation S (6.6,1)
   --longest N               longer ones are cut to this (4096)
 
-  --shapes N                1 to 8 kinds of calls, each from a time of its own on: with masks and with 1, 2, 4, 8 heads
-                            per key head (1)
-  --heads N                 a multiple of 8 (8)
+  --shapes N                kinds of calls, each from a time of its own on: one with a head more than the one before (1)
+  --heads N                 of the first kind (8)
   --head-size N             (64)
   --dtype TYPE              bf16, f16 or f32 (bf16)
 
@@ -90,8 +89,8 @@ Options parse_options(int argc, char** argv) {
          o.deviation = number(option, both.substr(comma + 1).c_str(), 0, 10);
        }},
       {"--longest", [&](auto& option, auto text) { o.longest = whole(option, text, 1, 1 << 24); }},
-      {"--shapes", [&](auto& option, auto text) { o.shapes = whole(option, text, 1, 8); }},
-      {"--heads", [&](auto& option, auto text) { o.heads = whole(option, text, 8, 1024) / 8 * 8; }},
+      {"--shapes", [&](auto& option, auto text) { o.shapes = whole(option, text, 1, 64); }},
+      {"--heads", [&](auto& option, auto text) { o.heads = whole(option, text, 1, 64); }},
       {"--head-size", [&](auto& option, auto text) { o.head_size = whole(option, text, 16, 256); }},
       {"--dtype", [&](auto& option, auto text) { o.elem = elem(option, text); }},
       {"--check", [&](auto& option, auto text) { o.checked = whole(option, text, 0, 1000); }},

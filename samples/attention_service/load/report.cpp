@@ -119,8 +119,7 @@ void print_report(const Options& o, const std::vector<Sample>& samples) {
   std::printf("\n%-28s %14s %12s\n", "kind of call", "first, ms", "warm p50");
   for (const Kind& kind : kinds(o, samples)) {
     char name[64];
-    std::snprintf(name, sizeof name, "%d heads, %d of keys%s", kind.shape.heads, kind.shape.key_heads,
-                  kind.shape.causal ? ", causal" : "");
+    std::snprintf(name, sizeof name, "%d heads", kind.shape.heads);
     std::printf("%-28s %14.2f %12.2f\n", name, kind.first, kind.warm.p50);
   }
 }
@@ -143,11 +142,7 @@ void write_report(const Options& o, const std::vector<Sample>& samples) {
     report["windows"].push_back(std::move(entry));
   }
   for (const Kind& kind : kinds(o, samples))
-    report["kinds"].push_back({{"heads", kind.shape.heads},
-                               {"key_heads", kind.shape.key_heads},
-                               {"causal", kind.shape.causal},
-                               {"first_ms", kind.first},
-                               {"warm", to_json(kind.warm)}});
+    report["kinds"].push_back({{"heads", kind.shape.heads}, {"first_ms", kind.first}, {"warm", to_json(kind.warm)}});
   std::ofstream out(o.json);
   out << report.dump(1) << '\n';
   if (!out.flush()) throw std::runtime_error("cannot write " + o.json);
