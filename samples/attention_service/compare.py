@@ -85,9 +85,12 @@ def main():
         cpu = re.search(r"model name\s*: (.*)", open("/proc/cpuinfo").read())
         figures = {"device": device, "cpu": cpu[1] if cpu else "", "commit": git("rev-parse", "HEAD"),
                    "tree": git("rev-parse", "HEAD^{tree}"), "dirty": bool(git("status", "--porcelain")),
-                   "load": load_options, "rounds": options.rounds, "rows": rows,
-                   "runs": {tier: reports for tier, reports in runs.items()}}
-        options.out.write_text(json.dumps(figures, indent=1) + "\n")
+                   "load": " ".join(load_options), "rounds": options.rounds}
+        lines = [f'  "{name}": {json.dumps(value)},' for name, value in figures.items()]
+        lines += ['  "rows": [', ",\n".join(f"    {json.dumps(row)}" for row in rows), "  ],"]
+        all_runs = [{"tier": tier, **report} for tier, reports in runs.items() for report in reports]
+        lines += ['  "runs": [', ",\n".join(f"    {json.dumps(run)}" for run in all_runs), "  ]"]
+        options.out.write_text("\n".join(["{", *lines, "}"]) + "\n")
 
 
 main()

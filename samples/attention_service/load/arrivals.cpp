@@ -59,14 +59,15 @@ std::vector<Arrival> draw_arrivals(const Options& o) {
   std::ranges::sort(sorted);
   const double median = trace.empty() ? std::exp(o.mean) : sorted[sorted.size() / 2];
   std::vector<Arrival> arrivals;
+  int last_known = 0;
   for (double at = gap(random); at < o.seconds; at += gap(random)) {
     double length = trace.empty() ? std::round(drawn(random)) : trace[arrivals.size() % trace.size()];
-    // The shapes there are by now, all alike; the first call of a new one is that shape's.
-    const int known = std::min(o.shapes, 1 + static_cast<int>(at / o.seconds * o.shapes));
-    const bool is_new =
-        arrivals.empty() || std::ranges::none_of(arrivals, [&](const Arrival& a) { return a.shape == known - 1; });
+    // Shapes come one by one in the first half of the run, and take turns.
+    const int known = std::min(o.shapes, 1 + static_cast<int>(2 * at / o.seconds * o.shapes));
+    const bool is_new = known > last_known;
+    last_known = known;
     if (is_new) length = median;
-    const int shape = is_new ? known - 1 : std::uniform_int_distribution<int>(0, known - 1)(random);
+    const int shape = is_new ? known - 1 : static_cast<int>(arrivals.size()) % known;
     arrivals.push_back({at, static_cast<int>(std::clamp<double>(length, 1, o.longest)), shape});
   }
   return arrivals;

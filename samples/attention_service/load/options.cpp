@@ -27,7 +27,7 @@ after its time each was answered.
   --lognormal M,S           without a trace: e^x, x normal with mean M and deviation S (6.6,1)
   --longest N               longer ones are cut to this (4096)
 
-  --shapes N                kinds of calls, each from a time of its own on: one with a head more than the one before (1)
+  --shapes N                kinds of calls, one with a head more than the one before; they come in the first half (1)
   --heads N                 of the first kind (8)
   --head-size N             (64)
   --dtype TYPE              bf16, f16 or f32 (bf16)

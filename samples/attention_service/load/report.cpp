@@ -32,7 +32,7 @@ Wanted in_window(const Options& o, int window) {
   return [&o, window](const Sample& s) { return static_cast<int>(s.arrival.at / o.seconds * windows) == window; };
 }
 
-/// A kind of call: how long its first one took, and those of the second half of its time.
+/// A kind of call: how long its first one took, and those of the second half of the run.
 struct Kind {
   attention_service::Shape shape;
   double first = 0;
@@ -45,9 +45,8 @@ std::vector<Kind> kinds(const Options& o, const std::vector<Sample>& samples) {
     const auto first =
         std::ranges::find_if(samples, [&](const Sample& s) { return s.arrival.shape == shape && s.status == 200; });
     if (first == samples.end()) continue;
-    const double half = (first->arrival.at + o.seconds) / 2;
     out.push_back({shape_of(o, shape), first->latency * 1e3, percentiles_of(samples, [&](const Sample& s) {
-                     return s.arrival.shape == shape && s.arrival.at >= half;
+                     return s.arrival.shape == shape && 2 * s.arrival.at >= o.seconds;
                    })});
   }
   return out;
