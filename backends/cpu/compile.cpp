@@ -2,16 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/cpu/compile_p.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/OptBisect.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Target/TargetMachine.h>
@@ -24,14 +20,14 @@
 #include <llvm/Transforms/Utils/Mem2Reg.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <atomic>
 #include <map>
 #include <mutex>
 
 #include "backends/cpu/emit/emitter_p.h"
 #include "backends/cpu/executor_p.h"
 #include "backends/cpu/host_p.h"
+#include "backends/cpu/image_p.h"
 #include "backends/cpu/instrument_p.h"
 #include "backends/cpu/link_p.h"
 #include "backends/cpu/llvm_guard_p.h"
@@ -80,6 +76,8 @@ class WithoutStrengthReduction final : public llvm::OptPassGate {
   bool isEnabled() const override { return true; }
 };
 
+std::atomic<uint64_t> generated = 0;  // objects, in this process
+
 struct Compilation {
   std::string_view text;
   const tlxjit_cpu_options& options;
@@ -95,7 +93,7 @@ struct Compilation {
   void stop_llvm(const std::string& message);
   void run();
   void build(const Module& module);
-  void stop_link(std::string message);
+  void stop_link(const std::string& message);
   bool size_stacks(const std::map<std::string, uint64_t>& frames);
   bool emit(const Module& module, llvm::Module& code, int vector_bits);
 };
@@ -230,15 +228,19 @@ void Compilation::build(const Module& module) {
   llvm::legacy::PassManager passes;
   if ((*machine)->addPassesToEmitFile(passes, object, nullptr, llvm::CodeGenFileType::ObjectFile))
     return stop(TLXJIT_CPU_COMPILER, "LLVM cannot write objects for this host");
+  ++generated;
   passes.run(code);
   if (!diagnostics.empty()) {
     if (inline_op == UINT32_MAX) return stop_llvm(diagnostics);
     return stop(TLXJIT_CPU_INLINE, diagnostics, inline_op);
   }
   if (!size_stacks(frames)) return;
-  if (auto error =
-          link(std::move(*builder), std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), false), program))
-    stop_link(llvm::toString(std::move(error)));
+  const std::span<const char> code_bytes(bytes.data(), bytes.size());
+  if (auto error = link(code_bytes, program)) return stop_link(llvm::toString(std::move(error)));
+  if (options.image) {
+    const std::vector<char> image = write_image(program, code_bytes);
+    options.image(options.image_data, image.data(), image.size());
+  }
 }
 
 /// A task calls at most one function of its own at a time, a dot.
@@ -262,24 +264,10 @@ bool Compilation::size_stacks(const std::map<std::string, uint64_t>& frames) {
   return true;
 }
 
-/// Whether the system lets this process run code that it has written.
-bool may_make_code(int& why) {
-  const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  void* page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) return true;  // that is another fault
-  const bool may = mprotect(page, bytes, PROT_READ | PROT_EXEC) == 0;
-  why = errno;
-  munmap(page, bytes);
-  return may;
-}
-
-void Compilation::stop_link(std::string message) {
-  int why = 0;
+void Compilation::stop_link(const std::string& message) {
+  std::string why;
   if (may_make_code(why)) return stop_llvm(message);
-  stop(TLXJIT_CPU_POLICY,
-       std::string("this process may not make memory executable (mprotect PROT_EXEC: ") + std::strerror(why) +
-           "), so kernels cannot be compiled for the CPU; a policy forbids it: seccomp, SELinux (execmem), systemd's "
-           "MemoryDenyWriteExecute or prctl PR_SET_MDWE");
+  stop(TLXJIT_CPU_POLICY, why);
 }
 
 /// LLVM's own tables, once in a process. The guard stands inside call_once: a jump out of it would leave the flag
@@ -308,6 +296,8 @@ bool initialise(std::string& message) {
 void run_compilation(void* data) { static_cast<Compilation*>(data)->run(); }
 
 }  // namespace
+
+uint64_t generations() { return generated; }
 
 tlxjit_cpu_status compile(std::string_view text, const tlxjit_cpu_options& options, Program& program,
                           tlxjit_cpu_failure& failure) {

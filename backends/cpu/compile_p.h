@@ -13,5 +13,8 @@ namespace cpu {
 tlxjit_cpu_status compile(std::string_view text, const tlxjit_cpu_options& options, Program& program,
                           tlxjit_cpu_failure& failure);
 
+/// How often LLVM made an object in this process.
+uint64_t generations();
+
 }  // namespace cpu
 TLXJIT_NAMESPACE_END

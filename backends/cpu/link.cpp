@@ -1,96 +1,122 @@
-// backends/cpu/link.cpp — an object file to code in memory; the symbols that it finds.
+// backends/cpu/link.cpp — an object file to code in memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/cpu/link_p.h"
 
-#include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
-#include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
-#include <llvm/ExecutionEngine/Orc/LLJIT.h>
-#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/ExecutionEngine/JITLink/JITLink.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include <cmath>
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 
-#include "backends/cpu/instrument_p.h"
-
-// Conversions that the compiler's run-time library has for hosts without the instructions.
-extern "C" {
-float __extendhfsf2(_Float16);
-_Float16 __truncsfhf2(float);
-_Float16 __truncdfhf2(double);
-}
+#include "backends/cpu/symbols_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
+namespace {
+
+namespace jitlink = llvm::jitlink;
+namespace orc = llvm::orc;
+
+/// Code in memory.
+class Code {
+ public:
+  explicit Code(std::unique_ptr<jitlink::InProcessMemoryManager> memory) : memory_(std::move(memory)) {}
+  ~Code() {
+    if (!linked_) return;
+    std::vector<jitlink::JITLinkMemoryManager::FinalizedAlloc> all;
+    all.push_back(std::move(alloc_));
+    llvm::consumeError(memory_->deallocate(std::move(all)));
+  }
+  Code(const Code&) = delete;
+  Code& operator=(const Code&) = delete;
+
+  jitlink::JITLinkMemoryManager& memory() { return *memory_; }
+  void keep(jitlink::JITLinkMemoryManager::FinalizedAlloc alloc) {
+    alloc_ = std::move(alloc);
+    linked_ = true;
+  }
+
+ private:
+  const std::unique_ptr<jitlink::InProcessMemoryManager> memory_;
+  jitlink::JITLinkMemoryManager::FinalizedAlloc alloc_;
+  bool linked_ = false;
+};
+
+/// One link. Everything answers at once, so that it is over when jitlink::link returns. Code has no unwind tables, no
+/// debugger hooks, and sees no symbol of the host but those of symbols().
+class Link final : public jitlink::JITLinkContext {
+ public:
+  Link(Code& code, std::vector<TaskCode>& tasks, llvm::Error& fault)
+      : JITLinkContext(nullptr), code_(code), tasks_(tasks), fault_(fault) {}
+
+  jitlink::JITLinkMemoryManager& getMemoryManager() override { return code_.memory(); }
+  void notifyFailed(llvm::Error error) override { fault_ = llvm::joinErrors(std::move(fault_), std::move(error)); }
+
+  void lookup(const LookupMap& wanted, std::unique_ptr<jitlink::JITLinkAsyncLookupContinuation> then) override {
+    jitlink::AsyncLookupResult found;
+    std::vector<std::string> missing;
+    for (const auto& [name, how] : wanted) {
+      const void* address = symbol(*name);
+      if (!address) missing.push_back((*name).str());
+      found[name] = {orc::ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
+    }
+    if (missing.empty()) return then->run(std::move(found));
+    std::sort(missing.begin(), missing.end());
+    std::string names;
+    for (const std::string& name : missing) names += (names.empty() ? "" : ", ") + name;
+    then->run(llvm::createStringError("Symbols not found: [ " + names + " ]"));
+  }
+
+  llvm::Error notifyResolved(jitlink::LinkGraph& graph) override {
+    for (TaskCode& task : tasks_) task.entry = nullptr;
+    for (const jitlink::Symbol* symbol : graph.defined_symbols())
+      for (size_t i = 0; symbol->hasName() && i < tasks_.size(); ++i)
+        if (*symbol->getName() == task_name(i)) tasks_[i].entry = symbol->getAddress().toPtr<TaskFunction>();
+    for (size_t i = 0; i < tasks_.size(); ++i)
+      if (!tasks_[i].entry) return llvm::createStringError("the object has no " + task_name(i));
+    return llvm::Error::success();
+  }
+
+  void notifyFinalized(jitlink::JITLinkMemoryManager::FinalizedAlloc alloc) override { code_.keep(std::move(alloc)); }
+
+ private:
+  Code& code_;
+  std::vector<TaskCode>& tasks_;
+  llvm::Error& fault_;
+};
+
+}  // namespace
 
 std::string task_name(size_t i) { return "task_" + std::to_string(i); }
 
-llvm::Error link(llvm::orc::JITTargetMachineBuilder builder, std::unique_ptr<llvm::MemoryBuffer> object,
-                 Program& program) {
-  namespace orc = llvm::orc;
-  // A plain linking layer: code has no unwind tables, no debugger hooks, and sees no symbol of the host.
-  auto layer = [](orc::ExecutionSession& session) -> llvm::Expected<std::unique_ptr<orc::ObjectLayer>> {
-    auto memory = llvm::jitlink::InProcessMemoryManager::Create();
-    if (!memory) return memory.takeError();
-    return std::make_unique<orc::ObjectLinkingLayer>(session, std::move(*memory));
-  };
-  auto jit = orc::LLJITBuilder()
-                 .setJITTargetMachineBuilder(std::move(builder))
-                 .setObjectLinkingLayerCreator(layer)
-                 .setPlatformSetUp(orc::setUpInactivePlatform)
-                 .setLinkProcessSymbolsByDefault(false)
-                 .create();
-  if (!jit) return jit.takeError();
-  // Told before the lookup fails, which does not say why.
-  const auto reported = std::make_shared<std::string>();
-  (*jit)->getExecutionSession().setErrorReporter(
-      [reported](llvm::Error error) { *reported += llvm::toString(std::move(error)) + "\n"; });
-  orc::SymbolMap symbols;
-  auto add_address = [&](const char* name, orc::ExecutorAddr address) {
-    symbols[(*jit)->mangleAndIntern(name)] = {address, llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
-  };
-  auto add = [&](const char* name, auto* fn) { add_address(name, orc::ExecutorAddr::fromPtr(fn)); };
-  add("tlxjit_cpu_wait", &tlxjit_cpu_wait);
-  add("tlxjit_cpu_flag_wait", &tlxjit_cpu_flag_wait);
-  add("tlxjit_cpu_cluster_sync", &tlxjit_cpu_cluster_sync);
-  add("tlxjit_cpu_settle", &tlxjit_cpu_settle);
-  add("tlxjit_cpu_meet", &tlxjit_cpu_meet);
-  add("tlxjit_cpu_outside", &tlxjit_cpu_outside);
-  add("tlxjit_cpu_step", &tlxjit_cpu_step);
-  add("tlxjit_cpu_assert", &tlxjit_cpu_assert);
-  add("tlxjit_cpu_print", &tlxjit_cpu_print);
-  add("tlxjit_cpu_copy", &tlxjit_cpu_copy);
-  add("memcpy", static_cast<void* (*)(void*, const void*, size_t)>(&std::memcpy));
-  add("memmove", static_cast<void* (*)(void*, const void*, size_t)>(&std::memmove));
-  add("memset", static_cast<void* (*)(void*, int, size_t)>(&std::memset));
-#define TLX_LIBM(name)                                                    \
-  add("tlxjit_libm_" #name, static_cast<double (*)(double)>(&std::name)); \
-  add("tlxjit_libm_" #name "f", static_cast<float (*)(float)>(&std::name));
-#define TLX_LIBM_2(name)                                                          \
-  add("tlxjit_libm_" #name, static_cast<double (*)(double, double)>(&std::name)); \
-  add("tlxjit_libm_" #name "f", static_cast<float (*)(float, float)>(&std::name));
-#define TLX_LIBM_PLAIN(name)                            \
-  add(#name, static_cast<double (*)(double)>(&::name)); \
-  add(#name "f", &::name##f);
-#include "backends/cpu/libm.def"
-#undef TLX_LIBM_PLAIN
-#undef TLX_LIBM_2
-#undef TLX_LIBM
-  add("fma", static_cast<double (*)(double, double, double)>(&std::fma));
-  add("fmaf", static_cast<float (*)(float, float, float)>(&std::fma));
-  add("__extendhfsf2", &__extendhfsf2);
-  add("__truncsfhf2", &__truncsfhf2);
-  add("__truncdfhf2", &__truncdfhf2);
-  for (const SanitizerSymbol& symbol : sanitizer_symbols())
-    add_address(symbol.name, orc::ExecutorAddr::fromPtr(symbol.address));
-  if (auto error = (*jit)->getMainJITDylib().define(orc::absoluteSymbols(std::move(symbols)))) return error;
-  if (auto error = (*jit)->addObjectFile(std::move(object))) return error;
-  for (size_t i = 0; i < program.tasks.size(); ++i) {
-    auto address = (*jit)->lookup(task_name(i));
-    if (!address) return llvm::createStringError(*reported + llvm::toString(address.takeError()));
-    program.tasks[i].entry = address->toPtr<TaskFunction>();
-  }
-  program.code = std::shared_ptr<orc::LLJIT>(std::move(*jit));
+llvm::Error link(std::span<const char> object, Program& program) {
+  auto memory = jitlink::InProcessMemoryManager::Create();
+  if (!memory) return memory.takeError();
+  auto graph = jitlink::createLinkGraphFromObject({{object.data(), object.size()}, "kernel"},
+                                                  std::make_shared<orc::SymbolStringPool>());
+  if (!graph) return graph.takeError();
+  auto code = std::make_shared<Code>(std::move(*memory));
+  llvm::Error fault = llvm::Error::success();
+  jitlink::link(std::move(*graph), std::make_unique<Link>(*code, program.tasks, fault));
+  if (fault) return fault;
+  program.code = std::move(code);
   return llvm::Error::success();
+}
+
+bool may_make_code(std::string& why) {
+  const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return true;  // that is another fault
+  const bool may = mprotect(page, bytes, PROT_READ | PROT_EXEC) == 0;
+  const int refused = errno;
+  munmap(page, bytes);
+  if (!may)
+    why = std::string("this process may not make memory executable (mprotect PROT_EXEC: ") + std::strerror(refused) +
+          "), so kernels cannot be compiled for the CPU; a policy forbids it: seccomp, SELinux (execmem), systemd's "
+          "MemoryDenyWriteExecute or prctl PR_SET_MDWE";
+  return may;
 }
 
 }  // namespace cpu

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
-#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Error.h>
 
-#include <memory>
+#include <span>
 #include <string>
 
 #include "backends/cpu/lane_p.h"
@@ -16,9 +15,13 @@ namespace cpu {
 /// The name of the function of the program's task number i.
 std::string task_name(size_t i);
 
-/// Links the object and fills in the tasks' entries and the code that holds them.
-llvm::Error link(llvm::orc::JITTargetMachineBuilder builder, std::unique_ptr<llvm::MemoryBuffer> object,
-                 Program& program);
+/// Links the object, which begins at a multiple of 16, and fills in the tasks' entries and the code that holds them.
+/// Nothing is shared between kernels, so that threads link at once and a forked child finds no lock taken.
+llvm::Error link(std::span<const char> object, Program& program);
+
+/// Whether the system lets this process run code that it has written. If not, why: a sentence of what was refused, and
+/// by which policies.
+bool may_make_code(std::string& why);
 
 }  // namespace cpu
 TLXJIT_NAMESPACE_END

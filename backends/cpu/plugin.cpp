@@ -8,13 +8,15 @@
 #include "backends/cpu/compile_p.h"
 #include "backends/cpu/executor_p.h"
 #include "backends/cpu/host_p.h"
+#include "backends/cpu/image_p.h"
 
 namespace {
 
 using namespace tlxjit;
 
-tlxjit_cpu_status compile(const char* text, size_t length, const tlxjit_cpu_options* options,
-                          tlxjit_cpu_kernel** kernel, tlxjit_cpu_failure* failure) {
+/// A kernel whose program `fill` fills in.
+template <class Fill>
+tlxjit_cpu_status make(tlxjit_cpu_kernel** kernel, tlxjit_cpu_failure* failure, Fill fill) {
   *kernel = nullptr;
   failure->status = TLXJIT_CPU_OK;
   failure->op = UINT32_MAX;
@@ -22,7 +24,7 @@ tlxjit_cpu_status compile(const char* text, size_t length, const tlxjit_cpu_opti
   failure->blocked_count = 0;
   try {
     auto made = std::make_unique<tlxjit_cpu_kernel>();
-    const tlxjit_cpu_status status = cpu::compile({text, length}, *options, made->program, *failure);
+    const tlxjit_cpu_status status = fill(made->program);
     if (status == TLXJIT_CPU_OK) *kernel = made.release();
     return status;
   } catch (const std::bad_alloc&) {
@@ -32,6 +34,17 @@ tlxjit_cpu_status compile(const char* text, size_t length, const tlxjit_cpu_opti
   } catch (...) {
     return cpu::fail(*failure, TLXJIT_CPU_INTERNAL, "an exception while compiling");
   }
+}
+
+tlxjit_cpu_status compile(const char* text, size_t length, const tlxjit_cpu_options* options,
+                          tlxjit_cpu_kernel** kernel, tlxjit_cpu_failure* failure) {
+  return make(kernel, failure,
+              [&](cpu::Program& program) { return cpu::compile({text, length}, *options, program, *failure); });
+}
+
+tlxjit_cpu_status load(const char* image, size_t size, tlxjit_cpu_kernel** kernel, tlxjit_cpu_failure* failure) {
+  return make(kernel, failure,
+              [&](cpu::Program& program) { return cpu::load_image({image, size}, program, *failure); });
 }
 
 void destroy(tlxjit_cpu_kernel* kernel) { delete kernel; }
@@ -57,6 +70,8 @@ extern "C" __attribute__((visibility("default"))) const tlxjit_cpu_backend* tlxj
                                              cpu::cpu_name(),
                                              cpu::cpu_features(),
                                              compile,
+                                             load,
+                                             cpu::generations,
                                              destroy,
                                              launch};
   return &backend;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <bit>
 #include <new>
 
 #include "backends/cpu/sanitizers_p.h"
@@ -18,6 +19,9 @@ size_t page() {
   return bytes > 0 ? static_cast<size_t>(bytes) : 4096;
 }
 
+constexpr size_t kib = 1024, most = 64 * kib * kib;
+constexpr size_t least = (asan || tsan ? 1024 : 256) * kib, spare = (asan || tsan ? 512 : 64) * kib;
+
 void* bottom(void* top, size_t bytes) { return static_cast<char*>(top) - bytes - page(); }
 
 }  // namespace
@@ -28,13 +32,13 @@ StackPool::~StackPool() {
 }
 
 size_t StackPool::size_for(size_t frame_bytes) {
-  constexpr size_t kib = 1024, most = 64 * kib * kib;
-  constexpr size_t least = (asan || tsan ? 1024 : 256) * kib, spare = (asan || tsan ? 512 : 64) * kib;
   if (frame_bytes > most - spare) return 0;
   size_t bytes = least;
   while (bytes < frame_bytes + spare) bytes *= 2;
   return bytes;
 }
+
+bool StackPool::is_size(size_t bytes) { return std::has_single_bit(bytes) && bytes >= least && bytes <= most; }
 
 void* StackPool::take(size_t bytes) {
   {

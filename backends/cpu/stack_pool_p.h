@@ -19,6 +19,8 @@ class StackPool {
   /// The size, a power of two, of a stack for a task whose frames take `frame_bytes`: there is room for what
   /// compiled code calls, and for signal handlers. 0: there is no stack so large.
   static size_t size_for(size_t frame_bytes);
+  /// Whether size_for gives this size for some task.
+  static bool is_size(size_t bytes);
   /// The top of a stack of a size that size_for gave; throws std::bad_alloc.
   void* take(size_t bytes);
   /// Does not allocate, so that what ends after a lack of memory can give back.

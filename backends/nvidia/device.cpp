@@ -8,8 +8,9 @@
 #include <mutex>
 
 #include "backends/nvidia/emit/emit_p.h"
+#include "backends/nvidia/image_p.h"
 #include "backends/nvidia/loaded_kernel_p.h"
-#include "backends/nvidia/nvrtc_p.h"
+#include "backends/nvidia/nvrtc_files_p.h"
 #include "backends/nvidia/ptxas_log_p.h"
 #include "src/runtime/guard_p.h"
 
@@ -25,21 +26,41 @@ using runtime::StopWatch;
 /// Loads NVRTC at the first compile.
 class Compiler {
  public:
-  explicit Compiler(std::vector<std::string> folders) : folders_(std::move(folders)) {}
+  explicit Compiler(std::vector<std::string> folders) { search_.directories = std::move(folders); }
 
   Result<std::shared_ptr<Nvrtc>> get() {
     std::lock_guard lock(mutex_);
+    return load();
+  }
+
+  /// Which one it is. Loads it only where its files do not tell.
+  Result<std::string> build_ids() {
+    std::lock_guard lock(mutex_);
+    if (!loaded_) {
+      if (of_files_.empty()) of_files_ = nvrtc_build_ids_of_files(search_);
+      if (!of_files_.empty()) return of_files_;
+      if (auto loaded = load(); !loaded) return loaded.error();
+    }
+    const std::string& ids = loaded_->build_ids();
+    if (ids.starts_with(' ') || ids.ends_with(' '))
+      return runtime::error_of(ErrorKind::environment, Stage::load, ErrorCode::unsupported,
+                               loaded_->path() +
+                                   " or its builtins have no build-id, so that what they compile cannot "
+                                   "be told from what another version does");
+    return ids;
+  }
+
+ private:
+  Result<std::shared_ptr<Nvrtc>> load() {
     if (loaded_) return loaded_;
-    NvrtcSearch search;
-    search.directories = folders_;
-    auto loaded = Nvrtc::load(search);
+    auto loaded = Nvrtc::load(search_);
     if (loaded) loaded_ = *loaded;
     return loaded;
   }
 
- private:
-  const std::vector<std::string> folders_;
+  NvrtcSearch search_;
   std::mutex mutex_;
+  std::string of_files_;  // build-ids; "": not asked for, or not known
   std::shared_ptr<Nvrtc> loaded_;
 };
 
@@ -102,15 +123,21 @@ class NvidiaDevice final : public DeviceBackend {
     auto made = (*nvrtc)->compile(emitted->source, input.module.name, facts_.target, options);
     if (!made) return made.error();
     out.compile_ms = watch.lap();
-    out.source = std::move(emitted->source);
-    out.binary = std::move(made->cubin);
-    out.report = report_of(std::move(made->log));
-    if (!context_) return out;
-    watch.lap();
-    auto loaded = load_kernel(context_, out.binary, emitted->entry, input.abi);
-    if (!loaded) return loaded.error();
-    out.kernel = std::move(*loaded);
-    out.load_ms = watch.lap();
+    Image image{std::move(emitted->entry), std::move(made->log), std::move(emitted->source), std::move(made->cubin)};
+    if (input.image) out.image = write_image(image);
+    TLXJIT_TRY(take(std::move(image), input, out));
+    return out;
+  }
+
+  Result<std::string> identity() override { return compiler_->build_ids(); }
+
+  Result<CompiledKernel> load(const CompileInput& input, std::span<const char> bytes) override {
+    auto image = read_image(bytes);
+    if (!image)
+      return runtime::error_of(ErrorKind::environment, Stage::load, ErrorCode::bad_content,
+                               "the bytes are no image of a kernel for " + facts_.target);
+    CompiledKernel out;
+    TLXJIT_TRY(take(std::move(*image), input, out));
     return out;
   }
 
@@ -178,6 +205,20 @@ class NvidiaDevice final : public DeviceBackend {
  private:
   const Driver& driver() const { return context_->driver(); }
   static CuDevicePtr address_of(const void* memory) { return reinterpret_cast<uintptr_t>(memory); }
+
+  /// What is told of an image, and, where there is a device, its kernel.
+  Result<void> take(Image image, const CompileInput& input, CompiledKernel& out) {
+    out.source = std::move(image.source);
+    out.binary = std::move(image.cubin);
+    out.report = report_of(std::move(image.log));
+    if (!context_) return {};
+    StopWatch watch;
+    auto loaded = load_kernel(context_, out.binary, image.entry, input.abi);
+    if (!loaded) return loaded.error();
+    out.kernel = std::move(*loaded);
+    out.load_ms = watch.lap();
+    return {};
+  }
 
   Result<void> device_needed() const {
     if (context_) return {};

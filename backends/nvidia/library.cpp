@@ -3,69 +3,19 @@
 #include "backends/nvidia/library_p.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 
-#include <cstring>
+#include "src/runtime/build_id_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace nvidia {
-namespace {
-
-struct NoteSearch {
-  ElfW(Addr) base;
-  std::string id;
-};
-
-constexpr size_t align4(size_t n) { return (n + 3) & ~size_t{3}; }
-
-// Walks one PT_NOTE segment for NT_GNU_BUILD_ID.
-std::string build_id_in(const char* at, size_t size) {
-  while (size >= sizeof(ElfW(Nhdr))) {
-    ElfW(Nhdr) note;
-    std::memcpy(&note, at, sizeof note);
-    const size_t name = sizeof note;
-    const size_t desc = name + align4(note.n_namesz);
-    const size_t next = desc + align4(note.n_descsz);
-    if (next > size) break;
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(at + name, "GNU", 4) == 0) {
-      static constexpr char digits[] = "0123456789abcdef";
-      std::string id;
-      for (size_t i = 0; i < note.n_descsz; ++i) {
-        const auto byte = static_cast<unsigned char>(at[desc + i]);
-        id += digits[byte >> 4];
-        id += digits[byte & 15];
-      }
-      return id;
-    }
-    at += next;
-    size -= next;
-  }
-  return {};
-}
-
-int visit(dl_phdr_info* info, size_t, void* data) {
-  auto* search = static_cast<NoteSearch*>(data);
-  if (info->dlpi_addr != search->base) return 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& segment = info->dlpi_phdr[i];
-    if (segment.p_type != PT_NOTE) continue;
-    search->id = build_id_in(reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr), segment.p_memsz);
-    if (!search->id.empty()) break;
-  }
-  return 1;
-}
-
-}  // namespace
 
 void* Library::symbol(const char* name) const { return dlsym(handle, name); }
 
 std::string Library::build_id() const {
   link_map* map = nullptr;
   if (!handle || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) return {};
-  NoteSearch search{map->l_addr, {}};
-  dl_iterate_phdr(visit, &search);
-  return search.id;
+  return runtime::build_id_at(map->l_ld);
 }
 
 Library open_library(const std::string& name, std::string& why) {

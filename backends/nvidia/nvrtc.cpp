@@ -6,9 +6,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <optional>
+
+#include "backends/nvidia/nvrtc_files_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace nvidia {
@@ -24,8 +25,6 @@ enum : int {
   nvrtc_cancelled = 16,
 };
 
-constexpr const char* file_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
-
 constexpr int oldest = 12;  // major version
 
 constexpr const char* way_out =
@@ -36,36 +35,10 @@ bool exists(const std::string& path) {
   return stat(path.c_str(), &info) == 0;
 }
 
-bool is_folder(const std::string& path) {
-  struct stat info;
-  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 double now_ms(clockid_t clock) {
   timespec t;
   clock_gettime(clock, &t);
   return double(t.tv_sec) * 1e3 + double(t.tv_nsec) * 1e-6;
-}
-
-// Every place to try, in order.
-std::vector<std::string> candidates(const NvrtcSearch& search) {
-  std::vector<std::string> names;
-  auto add_folder = [&](const std::string& folder) {
-    for (const char* file : file_names) names.push_back(folder + "/" + file);
-  };
-  if (!search.path.empty()) {
-    if (is_folder(search.path))
-      add_folder(search.path);
-    else
-      names.push_back(search.path);
-    return names;
-  }
-  for (const auto& folder : search.directories)
-    if (!folder.empty()) add_folder(folder);
-  names.push_back("libnvrtc.so.13");
-  names.push_back("libnvrtc.so.12");
-  add_folder("/usr/local/cuda/lib64");
-  return names;
 }
 
 // NVRTC wants 1 for "stop". A throw must not unwind through its frames, so it counts as one.
@@ -124,7 +97,7 @@ std::vector<std::string> nvrtc_arguments(const std::string& arch, const NvrtcOpt
 Result<std::shared_ptr<Nvrtc>> Nvrtc::load(const NvrtcSearch& search) {
   std::string tried;
   std::optional<Error> unfit;  // of the first file that is there and does not serve
-  for (const auto& name : candidates(search)) {
+  for (const auto& name : nvrtc_candidates(search)) {
     std::string why;
     auto nvrtc = std::make_shared<Nvrtc>();
     nvrtc->library_ = open_library(name, why);
@@ -136,8 +109,8 @@ Result<std::shared_ptr<Nvrtc>> Nvrtc::load(const NvrtcSearch& search) {
       fit = missing(fmt::format("NVRTC cannot be loaded: {}; remove that file, or {}", why, way_out));
     }
     if (fit) {
-      nvrtc->identity_ = fmt::format("nvrtc {}.{} {} {}", nvrtc->major_, nvrtc->minor_, nvrtc->library_.build_id(),
-                                     nvrtc->builtins_.build_id());
+      nvrtc->build_ids_ = nvrtc->library_.build_id() + " " + nvrtc->builtins_.build_id();
+      nvrtc->identity_ = fmt::format("nvrtc {}.{} {}", nvrtc->major_, nvrtc->minor_, nvrtc->build_ids_);
       return nvrtc;
     }
     tried += (nvrtc->library_ ? fit.error().message + "\n" + fit.error().log : why + "\n");
@@ -170,12 +143,11 @@ Result<void> Nvrtc::bind() {
 // of its own is found only if the process has that soname loaded already.
 Result<void> Nvrtc::open_builtins() {
   const std::string file = fmt::format("libnvrtc-builtins.so.{}.{}", major_, minor_);
-  std::string real = library_.path, log;
-  if (char* resolved = realpath(library_.path.c_str(), nullptr)) {
-    real = resolved;
-    std::free(resolved);
-  }
-  for (const std::string& name : {folder_of(library_.path) + "/" + file, folder_of(real) + "/" + file, file}) {
+  std::vector<std::string> names;
+  for (const std::string& folder : folders_of(library_.path)) names.push_back(folder + "/" + file);
+  names.push_back(file);
+  std::string log;
+  for (const std::string& name : names) {
     std::string why;
     builtins_ = open_library(name, why);
     if (builtins_) return {};

@@ -57,8 +57,10 @@ class Nvrtc {
   int major() const { return major_; }
   int minor() const { return minor_; }
   const std::string& path() const { return library_.path; }
-  /// Version and build-ids of NVRTC and its builtins: the compiler's part of the cache key.
+  /// Version and build-ids of NVRTC and its builtins, for people.
   const std::string& identity() const { return identity_; }
+  /// Of NVRTC and of its builtins: the compiler's part of the cache key. Files without a build-id leave a gap.
+  const std::string& build_ids() const { return build_ids_; }
   bool can_cancel() const { return nvrtcSetFlowCallback != nullptr; }
 
  private:
@@ -69,6 +71,7 @@ class Nvrtc {
   Library library_;
   Library builtins_;
   std::string identity_;
+  std::string build_ids_;
   int major_ = 0;
   int minor_ = 0;
 

@@ -55,6 +55,7 @@ struct CompiledKernel {
   std::unique_ptr<LoadedKernel> kernel;  ///< null on a device that only compiles
   std::string source;
   std::vector<char> binary;
+  std::vector<char> image;  ///< what `load` makes it of again; empty unless asked for, and from `load`
   CompileReport report;
   double emit_ms = 0, compile_ms = 0, load_ms = 0;
 };
@@ -64,6 +65,7 @@ struct CompileInput {
   const Module& module;
   const Abi& abi;
   bool lineinfo = false;
+  bool image = false;  ///< wanted
 };
 
 /// One device. Thread safe.
@@ -76,6 +78,14 @@ class DeviceBackend {
   /// Whether `compile` finds what it needs, say NVRTC.
   virtual Result<void> can_compile() = 0;
   virtual Result<CompiledKernel> compile(const CompileInput& input) = 0;
+  /// What a compiled kernel depends on besides the module, the target's name, the options and the sources of tlxjit:
+  /// the processor with all its features, and the build-ids of the libraries that make code. Loads none of them. An
+  /// error: they cannot be told, so that no image may be kept.
+  virtual Result<std::string> identity() = 0;
+  /// The kernel of an image that a device of equal identity gave for an equal module: no compiler is loaded or run.
+  /// Sizes are checked, code is not: images are executed. ErrorCode::bad_content: the bytes are of no use to anybody;
+  /// any other error: this process or device cannot load them.
+  virtual Result<CompiledKernel> load(const CompileInput& input, std::span<const char> image) = 0;
 
   virtual Result<void*> allocate(size_t bytes) = 0;
   virtual void release(void* memory) = 0;

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "src/passes/lower_p.h"
+#include "src/runtime/build_id_p.h"
 #include "src/runtime/call_plan_p.h"
 #include "src/runtime/cpu_plugin_p.h"
 #include "src/runtime/cpu_report_p.h"
@@ -166,11 +167,33 @@ class CpuDevice final : public DeviceBackend {
     compiled.emit_ms = watch.lap();
     tlxjit_cpu_kernel* kernel = nullptr;
     auto failure = std::make_unique<tlxjit_cpu_failure>();
-    const tlxjit_cpu_options options{without_features_.c_str()};
+    const tlxjit_cpu_options options{without_features_.c_str(), input.image ? keep_image : nullptr, &compiled.image};
     const tlxjit_cpu_status status = plugin_.compile(text.data(), text.size(), &options, &kernel, failure.get());
     compiled.compile_ms = watch.lap();
     if (status != TLXJIT_CPU_OK) return cpu_error(input.module, *failure, Stage::compile);
     compiled.kernel = std::make_unique<CpuKernel>(plugin_, kernel, input, facts_.sms, printer_);
+    return compiled;
+  }
+
+  Result<std::string> identity() override {
+    const std::string build = build_id_at(&plugin_);
+    if (build.empty())
+      return error_of(ErrorKind::environment, Stage::load, ErrorCode::unsupported,
+                      "the CPU plug-in has no build-id (link it with --build-id), so that its kernels cannot be told "
+                      "from those of another build");
+    return std::string(plugin_.cpu_name) + "\n" + plugin_.cpu_features + "\nwithout " + without_features_ +
+           "\nplug-in " + build + "\n";
+  }
+
+  Result<CompiledKernel> load(const CompileInput& input, std::span<const char> image) override {
+    CompiledKernel compiled;
+    StopWatch watch;
+    tlxjit_cpu_kernel* kernel = nullptr;
+    auto failure = std::make_unique<tlxjit_cpu_failure>();
+    const tlxjit_cpu_status status = plugin_.load(image.data(), image.size(), &kernel, failure.get());
+    if (status != TLXJIT_CPU_OK) return cpu_error(input.module, *failure, Stage::load);
+    compiled.kernel = std::make_unique<CpuKernel>(plugin_, kernel, input, facts_.sms, printer_);
+    compiled.load_ms = watch.lap();
     return compiled;
   }
 
@@ -194,6 +217,11 @@ class CpuDevice final : public DeviceBackend {
   Result<void> synchronize_all() override { return {}; }
 
  private:
+  /// Without memory for it there is no image.
+  static void keep_image(void* image, const char* bytes, size_t size) noexcept try {
+    static_cast<std::vector<char>*>(image)->assign(bytes, bytes + size);
+  } catch (...) {
+  }
   static Result<void> copy(void* to, const void* from, size_t bytes) {
     if (bytes) std::memcpy(to, from, bytes);
     return {};

@@ -9,7 +9,7 @@
  * shared and the plug-in may hold any LLVM. The plug-in exports one symbol, `tlxjit_backend_v1`, of type
  * `const struct tlxjit_cpu_backend*(void)`. */
 
-#define TLXJIT_CPU_PLUGIN_VERSION 3u
+#define TLXJIT_CPU_PLUGIN_VERSION 4u
 
 struct tlxjit_cpu_kernel; /* a compiled kernel, owned by the plug-in */
 
@@ -65,14 +65,15 @@ enum tlxjit_cpu_status {
   TLXJIT_CPU_COMPILER = 3,    /* LLVM refused */
   TLXJIT_CPU_DEADLOCK = 4,    /* `blocked` lists the fibers */
   TLXJIT_CPU_MEMORY = 5,
-  TLXJIT_CPU_OUTSIDE = 6,   /* a slot, part, element or rank that there is not; `op` names the op */
-  TLXJIT_CPU_TOO_MANY = 7,  /* programs of a launch that must all be live */
-  TLXJIT_CPU_POLICY = 8,    /* the process may not make memory executable */
-  TLXJIT_CPU_ASSERT = 9,    /* an assertion failed; `op` names it, `at` says where */
-  TLXJIT_CPU_INLINE = 10,   /* LLVM refused the inline text of `op` */
-  TLXJIT_CPU_INTERNAL = 11, /* a fault of the plug-in */
-  TLXJIT_CPU_STEP = 12,     /* a loop's step below 1; `op` names the loop */
-  TLXJIT_CPU_UNEVEN = 13,   /* a program ended with a ring, by its full barrier `op`, not as often drained as filled */
+  TLXJIT_CPU_OUTSIDE = 6,    /* a slot, part, element or rank that there is not; `op` names the op */
+  TLXJIT_CPU_TOO_MANY = 7,   /* programs of a launch that must all be live */
+  TLXJIT_CPU_POLICY = 8,     /* the process may not make memory executable */
+  TLXJIT_CPU_ASSERT = 9,     /* an assertion failed; `op` names it, `at` says where */
+  TLXJIT_CPU_INLINE = 10,    /* LLVM refused the inline text of `op` */
+  TLXJIT_CPU_INTERNAL = 11,  /* a fault of the plug-in */
+  TLXJIT_CPU_STEP = 12,      /* a loop's step below 1; `op` names the loop */
+  TLXJIT_CPU_UNEVEN = 13,    /* a program ended with a ring, by its full barrier `op`, not as often drained as filled */
+  TLXJIT_CPU_BAD_IMAGE = 14, /* the bytes are no image of a kernel */
 };
 
 struct tlxjit_cpu_failure {
@@ -87,6 +88,10 @@ struct tlxjit_cpu_failure {
 /* How a kernel is compiled. */
 struct tlxjit_cpu_options {
   const char* without_features; /* names of LLVM, separated by commas: not used though the host has them; or null */
+  /* Told the image of the kernel that was compiled: what `load` makes it of again. The bytes are the plug-in's, and
+   * gone when it returns. Throws nothing; null: nobody wants it. */
+  void (*image)(void* data, const char* bytes, size_t size);
+  void* image_data;
 };
 
 struct tlxjit_cpu_backend {
@@ -97,6 +102,11 @@ struct tlxjit_cpu_backend {
   const char* cpu_features; /* `+avx2,-avx512f,…`: all that LLVM knows of, as the system lets programs use it */
   enum tlxjit_cpu_status (*compile)(const char* text, size_t length, const struct tlxjit_cpu_options* options,
                                     struct tlxjit_cpu_kernel** kernel, struct tlxjit_cpu_failure* failure);
+  /* Makes the kernel of an image that this plug-in, by its build-id, gave for this CPU and these features. No code is
+   * generated. Sizes and counts are checked; the object file in it is not: LLVM trusts it, and its code is executed. */
+  enum tlxjit_cpu_status (*load)(const char* image, size_t size, struct tlxjit_cpu_kernel** kernel,
+                                 struct tlxjit_cpu_failure* failure);
+  uint64_t (*generations)(void); /* how often code was generated in this process */
   void (*destroy)(struct tlxjit_cpu_kernel* kernel);
   enum tlxjit_cpu_status (*launch)(struct tlxjit_cpu_kernel* kernel, const struct tlxjit_cpu_launch* launch,
                                    struct tlxjit_cpu_failure* failure);

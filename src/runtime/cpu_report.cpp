@@ -160,6 +160,9 @@ Error cpu_error(const Module& module, const tlxjit_cpu_failure& failure, Stage s
   } else if (failure.status == TLXJIT_CPU_TOO_MANY) {
     error.kind = ErrorKind::user;
     error.code = ErrorCode::out_of_resources;
+  } else if (failure.status == TLXJIT_CPU_BAD_IMAGE) {
+    error.kind = ErrorKind::environment;
+    error.code = ErrorCode::bad_content;
   } else if (failure.status == TLXJIT_CPU_POLICY) {
     error.kind = ErrorKind::environment;
     error.code = ErrorCode::unsupported;

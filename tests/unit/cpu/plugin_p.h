@@ -97,8 +97,11 @@ struct Launch {
 class Kernel {
  public:
   explicit Kernel(const std::string& text, const char* without_features = nullptr) {
-    const tlxjit_cpu_options options{without_features};
+    const tlxjit_cpu_options options{without_features, keep, &image};
     status = backend().compile(text.data(), text.size(), &options, &kernel_, &failure);
+  }
+  explicit Kernel(const std::vector<char>& bytes) {
+    status = backend().load(bytes.data(), bytes.size(), &kernel_, &failure);
   }
   ~Kernel() {
     if (kernel_) backend().destroy(kernel_);
@@ -119,8 +122,12 @@ class Kernel {
 
   tlxjit_cpu_status status;
   tlxjit_cpu_failure failure{};
+  std::vector<char> image;  ///< empty where it was loaded
 
  private:
+  static void keep(void* to, const char* bytes, size_t size) {
+    static_cast<std::vector<char>*>(to)->assign(bytes, bytes + size);
+  }
   tlxjit_cpu_kernel* kernel_ = nullptr;
 };
 

@@ -1,4 +1,4 @@
-# backends/cpu/make_source_hash.cmake — writes OUT with the hash of the files of LIST, relative to ROOT.
+# cmake/make_source_hash.cmake — writes OUT, a header that defines MACRO as the hash of the files of LIST under ROOT.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 file(READ ${LIST} files)
 set(all "")
@@ -8,6 +8,6 @@ foreach(name IN LISTS files)
 endforeach()
 string(SHA256 hash "${all}")
 string(SUBSTRING ${hash} 0 32 hash)
-file(WRITE ${OUT}.new "#pragma once\n#define TLXJIT_SOURCE_HASH \"${hash}\"\n")
+file(WRITE ${OUT}.new "#pragma once\n#define ${MACRO} \"${hash}\"\n")
 file(COPY_FILE ${OUT}.new ${OUT} ONLY_IF_DIFFERENT)
 file(TOUCH ${OUT})

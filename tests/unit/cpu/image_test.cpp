@@ -1,0 +1,164 @@
+// tests/unit/cpu/image_test.cpp — images of compiled kernels: they load without a compiler and do the same.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <gmock/gmock.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "backends/cpu/sanitizers_p.h"
+#include "tests/unit/cpu/plugin_p.h"
+
+namespace cpu_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// x[p] = 2p.
+const char* const text = R"(tlx 1 lowered cpu
+kernel "small" [threads = 32, shared_bytes = 0] {
+  %n = dim [name = "N"] : i32
+  %x = tensor %n [name = "x"] : tensor<1xi32>
+  %one = const [value = 1] : i32
+  %two = const [value = 2] : i32
+  grid %n
+  task [name = "main", warps = 1, replicas = 1, registers = 0] {
+    %p = program_id : i32
+    %q = mul %p, %two : i32
+    %t = splat %q : tile<1xi32>
+    tile.store %x, %t, %p [box = <1>, ragged = -1]
+  }
+}
+)";
+
+bool runs(Kernel& kernel) {
+  Tensor<int32_t> x({8});
+  Launch launch;
+  launch.dims = {8};
+  launch.tensors = {x};
+  launch.grid = 8;
+  if (kernel.launch(launch) != TLXJIT_CPU_OK) return false;
+  for (int p = 0; p < 8; ++p)
+    if (x.data[size_t(p)] != 2 * p) return false;
+  return true;
+}
+
+std::vector<char> image_of(const std::string& of) {
+  Kernel kernel(of);
+  EXPECT_EQ(kernel.status, TLXJIT_CPU_OK) << kernel.failure.message;
+  return kernel.image;
+}
+
+TEST(Image, LoadsWithoutACompilerAndDoesTheSame) {
+  const std::vector<char> image = image_of(numbered(text));
+  ASSERT_FALSE(image.empty());
+  const uint64_t before = backend().generations();
+  Kernel loaded(image);
+  ASSERT_COMPILED(loaded);
+  EXPECT_TRUE(runs(loaded));
+  EXPECT_EQ(backend().generations(), before);
+  Kernel again(numbered(text));
+  EXPECT_EQ(backend().generations(), before + 1);
+  EXPECT_EQ(again.image, image) << "one text, one image";
+}
+
+// It is nobody's who reads an image where it begins in memory.
+TEST(Image, LoadsFromAnyAddress) {
+  const std::vector<char> image = image_of(numbered(text));
+  for (size_t shift : {1, 2, 3, 8, 15}) {
+    std::vector<char> shifted(image.size() + shift);
+    std::copy(image.begin(), image.end(), shifted.begin() + ptrdiff_t(shift));
+    tlxjit_cpu_kernel* kernel = nullptr;
+    tlxjit_cpu_failure failure;
+    EXPECT_EQ(backend().load(shifted.data() + shift, image.size(), &kernel, &failure), TLXJIT_CPU_OK);
+    backend().destroy(kernel);
+  }
+}
+
+TEST(Image, OfTheLibrarysLoweredKernels) {
+  for (const char* name : {"/gemm_sm_90a.tlx", "/attention_sm_90a.tlx"}) {
+    const std::vector<char> image = image_of(read(std::string(TLXJIT_IR_TEXTS) + name));
+    Kernel loaded(image);
+    ASSERT_COMPILED(loaded);
+  }
+}
+
+TEST(Image, CutAtEveryLengthIsAStatus) {
+  const std::vector<char> image = image_of(numbered(text));
+  for (size_t length = 0; length < image.size(); ++length) {
+    Kernel cut(std::vector<char>(image.begin(), image.begin() + ptrdiff_t(length)));
+    ASSERT_EQ(cut.status, TLXJIT_CPU_BAD_IMAGE) << length;
+    ASSERT_STRNE(cut.failure.message, "");
+  }
+  std::vector<char> longer = image;
+  longer.push_back('\0');
+  EXPECT_EQ(Kernel(longer).status, TLXJIT_CPU_BAD_IMAGE);
+}
+
+/// Bytes before the object, which begins with ELF's magic.
+size_t head_of(const std::vector<char>& image) {
+  static constexpr char elf[] = {0x7f, 'E', 'L', 'F'};
+  return size_t(std::search(image.begin(), image.end(), std::begin(elf), std::end(elf)) - image.begin());
+}
+
+// Whatever a number of the head becomes, loading and dropping ends no process.
+TEST(Image, AnyNumberOfTheHeadIsCheckedOrHarmless) {
+  const std::vector<char> image = image_of(read(TLXJIT_IR_TEXTS "/gemm_sm_90a.tlx"));
+  const size_t head = head_of(image);
+  ASSERT_LT(head, image.size());
+  size_t refused = 0;
+  for (size_t at = 0; at < head; ++at)
+    for (const int bits : {1, 0x80, 0xff}) {
+      std::vector<char> bad = image;
+      bad[at] = char(bad[at] ^ bits);
+      Kernel loaded(bad);
+      refused += loaded.status != TLXJIT_CPU_OK;
+      ASSERT_TRUE(loaded.status == TLXJIT_CPU_OK || loaded.status == TLXJIT_CPU_BAD_IMAGE ||
+                  loaded.status == TLXJIT_CPU_MEMORY)
+          << at << " " << loaded.status;
+    }
+  EXPECT_GT(refused, head) << "most numbers have bounds";
+}
+
+TEST(Image, ThreadsLoadAndDropAtOnce) {
+  const std::vector<char> image = image_of(numbered(text));
+  std::vector<std::thread> threads;
+  std::atomic<int> failures = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        Kernel kernel(image);
+        failures += kernel.status != TLXJIT_CPU_OK || !runs(kernel);
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(failures, 0);
+}
+
+size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  size_t all = 0, pages = 0;
+  file >> all >> pages;
+  return pages * size_t(sysconf(_SC_PAGESIZE));
+}
+
+TEST(Image, MemoryStaysFlatOver10000LoadsAndDrops) {
+  const std::vector<char> image = image_of(numbered(text));
+  constexpr bool slow = tlxjit::cpu::asan || tlxjit::cpu::tsan;
+  constexpr int rounds = slow ? 300 : 10000;
+  size_t settled = 0;
+  for (int i = 0; i < rounds; ++i) {
+    Kernel kernel(image);
+    ASSERT_COMPILED(kernel);
+    if (i == rounds / 4) settled = resident_bytes();
+  }
+  malloc_trim(0);
+  // A page a kernel would be 30 MB.
+  if (!slow) {
+    EXPECT_LT(resident_bytes(), settled + (size_t{4} << 20));
+  }
+}
+
+}  // namespace
+}  // namespace cpu_test
