@@ -7,6 +7,10 @@ set(TLXJIT_NVRTC_DIR "${PROJECT_SOURCE_DIR}/build/nvrtc/lib" CACHE PATH "Folder 
 # Folder of cuobjdump and nvdisasm for the tests that look at SASS; they do without when it is not there.
 set(TLXJIT_CUDA_BIN_DIR "${PROJECT_SOURCE_DIR}/build/nvrtc/bin" CACHE PATH "Folder of cuobjdump for the tests")
 
+# No test writes into its user's home, nor takes from there what another build compiled. Those of the disk cache name
+# places of their own.
+list(APPEND TLXJIT_TEST_ENVIRONMENT "TLXJIT_DISK_CACHE=0")
+
 # tlxjit_test(<name> SOURCES <file>... [LABELS <label>...] [LIBS <target>...] [TIMEOUT <seconds>])
 # A GoogleTest executable. Each of its tests is a ctest test `<name>.Suite.Case` with the labels given.
 # Labels with a meaning: `gpu` runs on a device (skipped without one) and goes into the bundle; `cubin` needs
@@ -17,7 +21,7 @@ function(tlxjit_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
-  add_executable(${name} ${arg_SOURCES})
+  add_executable(${name} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/tests/support/no_disk_cache.cpp)
   target_link_libraries(${name} PRIVATE tlxjit_internal ${arg_LIBS} GTest::gmock GTest::gtest_main)
   if("gpu" IN_LIST arg_LABELS AND TLXJIT_SANITIZE)  # which sees nothing of a device
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)

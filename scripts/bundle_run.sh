@@ -92,6 +92,7 @@ for p in sys.path + site.getsitepackages() + [site.getusersitepackages()]:
 }
 TLXJIT_NVRTC_DIR="$(find_nvrtc)"
 export TLXJIT_NVRTC_DIR
+export TLXJIT_DISK_CACHE=0
 
 # A stub or a compatibility copy of the driver must never be loaded in place of the driver.
 kept=""

@@ -75,6 +75,7 @@ Engine cpu_engine(const CpuOptions& options, int threads) {
   EngineOptions o;
   o.cpu_plugin = options.plugin;
   o.cpu_threads = threads;
+  o.disk_cache = false;
   return Engine(o);
 }
 

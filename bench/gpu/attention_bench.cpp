@@ -158,7 +158,7 @@ class Bench {
   Options options_;
   Report report_;
   NormalData data_;
-  Engine engine_;
+  Engine engine_{without_disk_cache()};
   std::vector<Slot> slots_;
   std::unique_ptr<Harness> harness_;
   Buffer q_, k_, v_, out_, lse_;

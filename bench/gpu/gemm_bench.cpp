@@ -101,7 +101,7 @@ class Bench {
   Options options_;
   Report report_;
   NormalData data_;
-  Engine engine_;
+  Engine engine_{without_disk_cache()};
   std::optional<Executable> ours_;
   std::optional<PrototypeSource> source_;
   Code peer_code_;

@@ -30,6 +30,13 @@ struct Timing {
   double spread = 0;  ///< (slowest − fastest) / median
 };
 
+/// Times of a compile are those of one.
+inline EngineOptions without_disk_cache() {
+  EngineOptions options;
+  options.disk_cache = false;
+  return options;
+}
+
 /// What ours is compiled for: the first GPU; in a dry run `sm_90a`, which only compiles.
 Result<Device> open_device(const Engine& engine, const Options& options);
 

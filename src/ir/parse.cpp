@@ -115,17 +115,14 @@ class Parser {
         fail("a string does not end");
         break;
       }
-      char c = text_[at_++];
-      if (c == '"') break;
-      if (c == '\\') {
-        if (at_ >= text_.size()) {
-          fail("a string does not end");
-          break;
-        }
-        c = text_[at_++];
-        if (c == 'n') c = '\n';
-      }
-      out += c;
+      const size_t plain = std::min(text_.find_first_of("\"\\", at_), text_.size());
+      out += text_.substr(at_, plain - at_);
+      at_ = plain;
+      if (at_ >= text_.size()) continue;
+      if (text_[at_++] == '"') break;
+      if (at_ >= text_.size()) continue;
+      const char c = text_[at_++];
+      out += c == 'n' ? '\n' : c;
     }
     return out;
   }

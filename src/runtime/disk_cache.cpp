@@ -68,15 +68,27 @@ std::optional<Entry> DiskCache::look_up_in(Tier& tier, const std::string& key, s
   auto entry = decode(**got);
   if (entry && entry->material == material) return std::move(*entry);
   if (entry && options_.key(entry->material) == key) return {};  // another kernel with this hash
+  drop_from(tier, key, entry ? "it is the entry of another key" : entry.error().message);
+  return {};
+}
+
+void DiskCache::drop_from(Tier& tier, const std::string& key, const std::string& why) {
   ++counts_.bad;
-  const std::string why = entry ? "it is the entry of another key" : entry.error().message;
   if (!tier.told_bad)
     tell(tier.told_bad, tier.store->describe() + " has an entry " + key + " that is not used: " + why);
-  if (tier.written()) {
-    auto removed = guarded(Stage::cache, [&] { return tier.store->remove(key); });
-    if (!removed) failed(tier, tier.told_write, "cannot be written", removed.error());
+  if (!tier.written()) return;
+  auto removed = guarded(Stage::cache, [&] { return tier.store->remove(key); });
+  if (!removed) failed(tier, tier.told_write, "cannot be written", removed.error());
+}
+
+void DiskCache::drop(std::string_view material, const std::string& why) {
+  const std::string key = options_.key(material);
+  for (const auto& tier : tiers_) {
+    if (!tier->written()) continue;
+    // Of the tiers only one may have given it.
+    auto got = guarded(Stage::cache, [&] { return tier->store->get(key); });
+    if (got && *got) drop_from(*tier, key, why);
   }
-  return {};
 }
 
 std::optional<Entry> DiskCache::look_up(std::string_view material) {

@@ -54,6 +54,8 @@ class DiskCache {
   /// After `find` found nothing and before a compile: where another process compiles the same, waits until it has, or
   /// until a limit, and looks again. Other processes wait as long as the Flight is kept: until after `publish`.
   Flight begin(std::string_view material, const Deadline& deadline = {});
+  /// An entry that was found and is of no use to anybody: taken out of the tiers that are written.
+  void drop(std::string_view material, const std::string& why);
   /// Puts the entry into the tiers that are written. Some file systems take tens of milliseconds for it.
   void publish(const Entry& entry);
 
@@ -79,6 +81,7 @@ class DiskCache {
   void add(Kind kind, std::shared_ptr<Store> store);
   std::optional<Entry> look_up(std::string_view material);
   std::optional<Entry> look_up_in(Tier& tier, const std::string& key, std::string_view material);
+  void drop_from(Tier& tier, const std::string& key, const std::string& why);
   void failed(Tier& tier, std::atomic<bool>& told, const char* what, const Error& error);
   void tell(std::atomic<bool>& told, const std::string& text) const;
 

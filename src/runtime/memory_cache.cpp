@@ -13,7 +13,7 @@ void MemoryCache::Kept::inherit(Kept& parents) {
   index = Index(0, parents.index.hash_function());
   const std::unique_lock lock(parents.mutex, std::try_to_lock);
   if (!lock) return;
-  counters = parents.counters;
+  counts = parents.counts;
   for (const std::shared_ptr<Entry>& entry : parents.recent) {
     if (!entry->result) continue;
     recent.push_back(entry);
@@ -23,20 +23,15 @@ void MemoryCache::Kept::inherit(Kept& parents) {
 
 MemoryCache::MemoryCache(size_t capacity, Hash hash) : capacity_(capacity) { kept_.get().index = Index(0, hash); }
 
-MemoryCache::State MemoryCache::make_uncached(const std::function<State()>& make) {
-  {
-    Kept& kept = kept_.get();
-    std::lock_guard lock(kept.mutex);
-    ++kept.counters.compiles;
-  }
-  return make();
-}
-
 MemoryCache::State MemoryCache::get(const std::string& key, const Deadline& deadline,
                                     const std::function<State()>& make) {
-  if (capacity_ == 0) return make_uncached(make);
   Kept& kept = kept_.get();
   std::unique_lock lock(kept.mutex);
+  if (capacity_ == 0) {
+    ++kept.counts.made;
+    lock.unlock();
+    return make();
+  }
   for (auto found = kept.index.find(key); found != kept.index.end(); found = kept.index.find(key)) {
     kept.recent.splice(kept.recent.begin(), kept.recent, found->second);
     const std::shared_ptr<Entry> entry = kept.recent.front();
@@ -48,7 +43,7 @@ MemoryCache::State MemoryCache::get(const std::string& key, const Deadline& dead
                             "another thread compiles an equal kernel, and has not ended within this call's limit of " +
                                 deadline.text());
     const State& result = *entry->result;
-    if (result) ++kept.counters.memory_hits;
+    if (result) ++kept.counts.hits;
     // A time limit or a token is that of one call: this one may have another.
     if (result || (result.error().code != ErrorCode::timed_out && result.error().code != ErrorCode::cancelled))
       return result;
@@ -62,7 +57,7 @@ MemoryCache::State MemoryCache::get(const std::string& key, const Deadline& dead
     kept.recent.erase(place);
     throw;
   }
-  ++kept.counters.compiles;
+  ++kept.counts.made;
   lock.unlock();
   State state = guarded(Stage::compile, make);  // whatever happens, those who wait are told
   lock.lock();
@@ -90,15 +85,15 @@ MemoryCache::Recent MemoryCache::evict(Kept& kept) const {
     }
     kept.index.erase((*entry)->key);
     dropped.splice(dropped.begin(), kept.recent, entry);
-    ++kept.counters.memory_evictions;
+    ++kept.counts.evictions;
   }
   return dropped;
 }
 
-EngineCounters MemoryCache::counters() const {
+MemoryCache::Counts MemoryCache::counts() const {
   Kept& kept = kept_.get();
   std::lock_guard lock(kept.mutex);
-  return kept.counters;
+  return kept.counts;
 }
 
 }  // namespace runtime

@@ -36,10 +36,12 @@ class MemoryCache {
   /// is met once. Only who waited for one that timed out tries by itself. At the deadline a wait for another thread
   /// ends with an error; `make` is left to look at it by itself.
   State get(const std::string& key, const Deadline& deadline, const std::function<State()>& make);
-  /// What `make` gives, counted and not kept.
-  State make_uncached(const std::function<State()>& make);
 
-  EngineCounters counters() const;
+  struct Counts {
+    uint64_t made = 0;  ///< calls of `make`
+    uint64_t hits = 0, evictions = 0;
+  };
+  Counts counts() const;
 
  private:
   struct Entry {
@@ -56,7 +58,7 @@ class MemoryCache {
     std::condition_variable made;
     Recent recent;                 // the last used first
     Index index{0, default_hash};  // by the entries' own keys
-    EngineCounters counters;
+    Counts counts;
     void inherit(Kept& parents);
   };
   Recent evict(Kept& kept) const;

@@ -27,6 +27,10 @@ Registry::Registry(EngineOptions options) : options_(std::move(options)) {
     options_.nvrtc_directories.push_back(std::move(folder));
   libraries_.push_back(nvidia::device_library(options_.libcuda, options_.nvrtc_directories));
   libraries_.push_back(cpu_library(options_));
+  if (environment(options_, "TLXJIT_DISK_CACHE") == "0") options_.disk_cache = false;
+  if (options_.system_cache_directory.empty())
+    options_.system_cache_directory = environment(options_, "TLXJIT_SYSTEM_CACHE_DIR");
+  maker_ = std::make_unique<KernelMaker>(options_, [this](std::string_view text) { log(text); });
 }
 
 Result<std::shared_ptr<DeviceBackend>> Registry::open(std::string_view name) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "src/runtime/backend_p.h"
-#include "src/runtime/compile_threads_p.h"
+#include "src/runtime/kernel_maker_p.h"
 #include "tlxjit/runtime/engine.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -25,7 +25,7 @@ class Registry {
   std::vector<std::shared_ptr<DeviceBackend>> open_all();
   /// What the host's function throws is dropped.
   void log(std::string_view text) const;
-  CompileThreads& compiles() { return compiles_; }
+  KernelMaker& maker() { return *maker_; }
 
  private:
   EngineOptions options_;
@@ -35,7 +35,7 @@ class Registry {
     std::map<std::string, std::shared_ptr<DeviceBackend>, std::less<>> devices;
   };
   PerProcess<Open> open_;
-  CompileThreads compiles_;
+  std::unique_ptr<KernelMaker> maker_;
 };
 
 /// The CPU: loads the plug-in at the first use. An empty path looks near the library's own file.

@@ -20,6 +20,7 @@
 
 #include "tlxjit/builder/kernel.h"
 #include "tlxjit/runtime/executable.h"
+#include "tlxjit/runtime/store.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
@@ -50,6 +51,23 @@ struct EngineOptions {
   /// Compiled kernels that the engine keeps, the least recently used dropped first; 0: none. One that is dropped lives
   /// on with its executables.
   size_t kept_kernels = 256;
+  /// Keep compiled kernels between processes, in the places below; what is there is executed (docs/reference/
+  /// cache-format.md says who is trusted). TLXJIT_DISK_CACHE=0 switches it off. A place that cannot be used is told to
+  /// the log, and fails no call.
+  bool disk_cache = true;
+  /// A service's own place, asked before the others. None: null.
+  std::shared_ptr<Store> store;
+  /// The user's directory, an absolute path. Empty: default_cache_directory(), or none where the environment is not
+  /// read.
+  std::string cache_directory;
+  /// A directory of root's, which is only read. Empty: TLXJIT_SYSTEM_CACHE_DIR, or none.
+  std::string system_cache_directory;
+  /// Files that write_bundle made, asked last.
+  std::vector<std::string> cache_bundles;
+  /// Bound of the user's directory in bytes; 0: none.
+  uint64_t cache_bytes = uint64_t{1} << 30;
+  /// Longest wait for another process that compiles the same kernel; 0: no wait.
+  std::chrono::milliseconds cache_wait{10000};
   /// Read TLXJIT_* from the environment. Never done in a program with raised rights (AT_SECURE).
   bool read_environment = true;
   /// Told what is worth knowing and no error: devices that could not be opened, and why. May come from any thread,
@@ -67,8 +85,8 @@ struct CompileOptions {
   std::string as;
   /// Line tables in the binary, for profilers.
   bool lineinfo = false;
-  /// Take what the engine has compiled of an equal kernel before, and keep this one for later. false: compile anew,
-  /// with a workspace that no other executable has.
+  /// Take what the engine, or an earlier process, has compiled of an equal kernel, and keep this one for later. false:
+  /// compile anew, with a workspace that no other executable has.
   bool reuse = true;
   /// Longest time that the call may take once the kernel is verified, also where it waits for another thread that
   /// compiles an equal one; 0: any. A compile that takes longer is an error, and goes on by itself until it ends; while
@@ -85,6 +103,9 @@ struct EngineCounters {
   uint64_t compiles = 0;          ///< started, failed ones included; refusals of the verifier are none
   uint64_t memory_hits = 0;       ///< executables that were there, or that another thread was making
   uint64_t memory_evictions = 0;  ///< kernels dropped for EngineOptions::kept_kernels
+  uint64_t disk_hits = 0;         ///< executables made of what the disk cache had: no pass and no compiler ran
+  uint64_t disk_misses = 0;       ///< compiles of kernels that it did not have
+  CacheCounters disk;             ///< what its tiers did
 };
 
 /// Everything that tlxjit knows in a process hangs on an engine; there is no state outside. The environment is
@@ -111,6 +132,11 @@ class TLXJIT_API Engine {
   /// (EngineOptions::kept_kernels), and threads that ask for one at the same time wait for the first of them. Equal
   /// means equal IR, whatever lines and C++ code built it: what such an executable reports (times, lines in errors) is
   /// that of the kernel that was compiled. Failures are not kept; threads that waited for one get it too.
+  ///
+  /// Behind the engine's own there is a disk cache (EngineOptions::disk_cache), whose key is the IR, the full target
+  /// with its features, the options, the build-ids of the compiler's libraries and the sources of tlxjit, and not the
+  /// device's name. Lines are not in it either, so an executable may report those of another process's source. A kernel
+  /// is published by a thread of the engine once the call has returned; the end of the engine waits for it.
   Result<Executable> compile(const Kernel& kernel, const Device& device, const CompileOptions& options = {}) const;
   /// The same for a module, portable or lowered for the target already.
   Result<Executable> compile(const Module& module, const Device& device, const CompileOptions& options = {}) const;

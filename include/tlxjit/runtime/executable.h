@@ -24,8 +24,9 @@ struct StageTimes {
   double emit = 0;     ///< lowered IR to source (GPU) or to text (CPU)
   double compile = 0;  ///< NVRTC, or LLVM
   double load = 0;     ///< binary onto the device
+  double look_up = 0;  ///< found in the disk cache and read; lower, emit and compile are 0 then
   double ours() const { return verify + lower + emit; }
-  double total() const { return ours() + compile + load; }
+  double total() const { return ours() + compile + load + look_up; }
 };
 
 /// What the compiler of the target said. Figures are 0 where it says nothing (CPU).

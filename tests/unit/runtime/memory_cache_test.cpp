@@ -48,8 +48,8 @@ TEST_F(Kept, BL_205_KeysOfOneHashAreTwoKernels) {
   EXPECT_NE(a, b);
   EXPECT_EQ(*find(cache, "a"), a);
   EXPECT_EQ(*find(cache, "b"), b);
-  EXPECT_EQ(cache.counters().compiles, 2u);
-  EXPECT_EQ(cache.counters().memory_hits, 2u);
+  EXPECT_EQ(cache.counts().made, 2u);
+  EXPECT_EQ(cache.counts().hits, 2u);
 }
 
 TEST_F(Kept, TheLeastRecentlyUsedIsDropped) {
@@ -57,18 +57,18 @@ TEST_F(Kept, TheLeastRecentlyUsedIsDropped) {
   const auto a = *find(cache, "a"), b = *find(cache, "b");
   EXPECT_TRUE(find(cache, "a").ok());
   EXPECT_TRUE(find(cache, "c").ok());  // instead of b
-  EXPECT_EQ(cache.counters().memory_evictions, 1u);
+  EXPECT_EQ(cache.counts().evictions, 1u);
   EXPECT_EQ(*find(cache, "a"), a);
   EXPECT_NE(*find(cache, "b"), b);
   EXPECT_EQ(b.use_count(), 1) << "a dropped kernel lives with its users only";
-  EXPECT_EQ(cache.counters().compiles, 4u);
+  EXPECT_EQ(cache.counts().made, 4u);
 }
 
 TEST_F(Kept, NothingIsKeptWithoutRoom) {
   MemoryCache cache(0);
   EXPECT_NE(*find(cache, "a"), *find(cache, "a"));
-  EXPECT_EQ(cache.counters().compiles, 2u);
-  EXPECT_EQ(cache.counters().memory_hits, 0u);
+  EXPECT_EQ(cache.counts().made, 2u);
+  EXPECT_EQ(cache.counts().hits, 0u);
 }
 
 std::atomic<int> hashes;   // that the cache has asked for, mostly under its lock
@@ -110,7 +110,7 @@ TEST_F(Kept, FailuresAreNotKeptAndWhoWaitedGetsTheSame) {
   ASSERT_FALSE(first || second);
   EXPECT_EQ(first.error().message, "of the first");
   EXPECT_EQ(second.error().message, "of the first");
-  EXPECT_EQ(cache.counters().compiles, 1u);
+  EXPECT_EQ(cache.counts().made, 1u);
   EXPECT_TRUE(find(cache, "a").ok());
 }
 
@@ -119,7 +119,7 @@ TEST_F(Kept, WhoWaitedForOneThatTimedOutTriesByItself) {
   const auto [first, second] = two_that_ask(cache, ErrorCode::timed_out);
   ASSERT_FALSE(first || second);
   EXPECT_EQ(second.error().message, "of the second");
-  EXPECT_EQ(cache.counters().compiles, 2u);
+  EXPECT_EQ(cache.counts().made, 2u);
 }
 
 TEST_F(Kept, WaitingForAnotherThreadCounts) {
@@ -141,12 +141,12 @@ TEST_F(Kept, WaitingForAnotherThreadCounts) {
   EXPECT_EQ(late.error().kind, ErrorKind::environment);
   EXPECT_EQ(late.error().message,
             "another thread compiles an equal kernel, and has not ended within this call's limit of 20 ms");
-  EXPECT_EQ(cache.counters().compiles, 1u);
-  EXPECT_EQ(cache.counters().memory_hits, 0u);
+  EXPECT_EQ(cache.counts().made, 1u);
+  EXPECT_EQ(cache.counts().hits, 0u);
   end.set_value();
   maker.join();
   EXPECT_TRUE(find(cache, "a").ok()) << "the other's compile is kept";
-  EXPECT_EQ(cache.counters().compiles, 1u);
+  EXPECT_EQ(cache.counts().made, 1u);
 }
 
 TEST_F(Kept, LimitsAreCheckedAndHugeOnesAreNone) {
@@ -168,7 +168,7 @@ TEST_F(Kept, AForkWhileTheLockIsHeldDoesNotHangTheChild) {
   MemoryCache cache(8, watched_hash);
   stop_at = 0, hashes = 0;
   const auto kept = *find(cache, "kept");
-  EXPECT_TRUE(in_child([&] { return *find(cache, "kept") == kept && cache.counters().compiles == 1; }))
+  EXPECT_TRUE(in_child([&] { return *find(cache, "kept") == kept && cache.counts().made == 1; }))
       << "a child goes on with what was compiled";
   const int next = hashes + 1;
   stop_at = next;

@@ -1,0 +1,73 @@
+// src/runtime/kernel_maker_p.h — makes executables: out of the disk cache, or by a compile.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "src/runtime/backend_p.h"
+#include "src/runtime/compile_threads_p.h"
+#include "src/runtime/disk_cache_p.h"
+#include "src/runtime/publisher_p.h"
+#include "tlxjit/runtime/engine.h"
+
+TLXJIT_NAMESPACE_BEGIN
+namespace runtime {
+
+struct ExecutableState;
+
+/// A verified module that is to be run on a device.
+struct MakeRequest {
+  const Module& module;
+  const std::string& text;  ///< of the module, without locations
+  const Device& device;
+  const std::shared_ptr<DeviceBackend>& backend;
+  const CompileOptions& options;
+  const Deadline& deadline;
+  double verify_ms = 0;  ///< that the verifier took
+};
+
+/// Thread safe.
+class KernelMaker {
+ public:
+  using State = Result<std::shared_ptr<ExecutableState>>;
+  using Log = std::function<void(std::string_view)>;
+
+  /// The options, with the environment applied, say where the tiers are.
+  KernelMaker(const EngineOptions& options, Log log);
+  ~KernelMaker();
+
+  /// What a tier has is loaded: no pass is run and no compiler is loaded. Else it is compiled, and published when the
+  /// call has returned. Nothing that goes wrong with a tier fails the call.
+  State make(const MakeRequest& request);
+  /// A compile, which no tier knows of.
+  State compile(const MakeRequest& request);
+
+  /// Adds what it has done to the counters.
+  void count(EngineCounters& counters) const;
+  /// Until all that was compiled is published.
+  void settle();
+
+  /// All that a compiled kernel depends on, as text: what a tier looks it up by. An error: the device cannot tell.
+  static Result<std::string> material(const MakeRequest& request);
+
+ private:
+  State from_entry(const MakeRequest& request, const Entry& entry);
+  std::optional<State> from_tiers(const MakeRequest& request, const std::string& material, std::optional<Entry> entry);
+  State compile(const MakeRequest& request, std::vector<char>* image);
+  void tell_once(std::atomic<bool>& told, const std::string& text) const;
+
+  const Log log_;
+  CompileThreads threads_;
+  std::unique_ptr<DiskCache> disk_;  // null: there are no tiers
+  std::unique_ptr<Publisher> publisher_;
+  std::atomic<uint64_t> compiles_ = 0, disk_hits_ = 0, disk_misses_ = 0;
+  std::atomic<bool> told_identity_ = false, told_refused_ = false;
+};
+
+}  // namespace runtime
+TLXJIT_NAMESPACE_END
