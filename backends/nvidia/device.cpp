@@ -103,7 +103,10 @@ class NvidiaDevice final : public DeviceBackend {
     }
   }
 
+  /// What is on disk may make a compiler superfluous: as long as its files tell which one it is, it is not loaded.
   Result<void> can_compile() override {
+    auto ids = compiler_->build_ids();
+    if (ids) return {};
     auto nvrtc = compiler_->get();
     if (!nvrtc) return nvrtc.error();
     return {};

@@ -25,8 +25,6 @@ enum : int {
   nvrtc_cancelled = 16,
 };
 
-constexpr int oldest = 12;  // major version
-
 constexpr const char* way_out =
     "set TLXJIT_NVRTC_DIR to the folder of libnvrtc.so.13 (CUDA toolkit, or the PyPI package nvidia-cuda-nvrtc)";
 
@@ -133,9 +131,9 @@ Result<void> Nvrtc::bind() {
 #undef OPTIONAL
 #undef REQUIRED
   if (nvrtcVersion(&major_, &minor_) != nvrtc_success) return missing(library_.path + " does not tell its version", {});
-  if (major_ < oldest)
+  if (major_ < oldest_nvrtc)
     return missing(fmt::format("{} is NVRTC {}.{}, and tlxjit needs that of CUDA {} or newer; {}", library_.path,
-                               major_, minor_, oldest, way_out));
+                               major_, minor_, oldest_nvrtc, way_out));
   return {};
 }
 

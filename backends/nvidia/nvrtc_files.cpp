@@ -64,7 +64,7 @@ std::string in_loader_cache(const std::string& name, const std::string& cache) {
   return {};
 }
 
-/// The builtins beside the library, if there is one of this major version only; "" else.
+/// The builtins beside the library, if there are those of one version, and that is one that serves; "" else.
 std::string builtins_of(const std::string& library) {
   std::vector<std::string> found;
   for (const std::string& folder : folders_of(library)) {
@@ -73,7 +73,9 @@ std::string builtins_of(const std::string& library) {
     while (const dirent* file = readdir(open)) {
       const std::string_view name = file->d_name;
       // libnvrtc-builtins.so.13.0, not the links libnvrtc-builtins.so and .so.13, nor the file .so.13.0.48 behind them.
-      if (name.starts_with("libnvrtc-builtins.so.") && std::count(name.begin(), name.end(), '.') == 3)
+      constexpr std::string_view stem = "libnvrtc-builtins.so.";
+      if (name.starts_with(stem) && std::count(name.begin(), name.end(), '.') == 3 &&
+          std::atoi(file->d_name + stem.size()) >= oldest_nvrtc)
         found.push_back(folder + "/" + std::string(name));
     }
     closedir(open);

@@ -16,6 +16,8 @@ namespace nvidia {
 
 using NvrtcProgram = struct NvrtcProgramTag*;
 
+constexpr int oldest_nvrtc = 12;  ///< major version
+
 /// Where to look. `path` (a file, or a folder that holds libnvrtc.so.*) excludes every other place;
 /// else `directories` in order (the engine puts TLXJIT_NVRTC_DIR there), then the loader's own
 /// search, then /usr/local/cuda/lib64.

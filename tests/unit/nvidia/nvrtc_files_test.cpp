@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "src/runtime/build_id_p.h"
+#include "tests/unit/nvidia/nvrtc_fixture.h"
 
 namespace tlxjit::nvidia {
 namespace {
@@ -23,10 +23,13 @@ NvrtcSearch search_in(std::string folder) {
   return search;
 }
 
-std::string folder() {
-  const char* set = std::getenv("TLXJIT_NVRTC_DIR");
-  return set ? set : "";
-}
+std::string folder() { return promised_nvrtc(); }
+
+struct NvrtcFiles : testing::Test {
+  void SetUp() override {
+    if (folder().empty()) GTEST_SKIP() << "NOT RUN: no TLXJIT_NVRTC_DIR";
+  }
+};
 
 bool mapped(const char* name) {
   std::ifstream maps("/proc/self/maps");
@@ -35,7 +38,7 @@ bool mapped(const char* name) {
   return false;
 }
 
-TEST(NvrtcFiles, TellWhatLoadingTells) {
+TEST_F(NvrtcFiles, TellWhatLoadingTells) {
   const NvrtcSearch search = search_in(folder());
   const std::string told = nvrtc_build_ids_of_files(search);
   EXPECT_EQ(told.size(), 81u) << "two build-ids of 40 digits: " << told;
@@ -46,7 +49,7 @@ TEST(NvrtcFiles, TellWhatLoadingTells) {
   EXPECT_TRUE(mapped("libnvrtc")) << "the test sees what is loaded";
 }
 
-TEST(NvrtcFiles, BL_199_AnotherPlaceIsTheSameAndOtherBuiltinsAreAnother) {
+TEST_F(NvrtcFiles, BL_199_AnotherPlaceIsTheSameAndOtherBuiltinsAreAnother) {
   const fs::path moved = fs::path(testing::TempDir()) / "nvrtc moved";
   fs::remove_all(moved);
   fs::create_directories(moved);
@@ -62,7 +65,7 @@ TEST(NvrtcFiles, BL_199_AnotherPlaceIsTheSameAndOtherBuiltinsAreAnother) {
   fs::remove_all(moved);
 }
 
-TEST(NvrtcFiles, WithoutBuildIdsNothingIsTold) {
+TEST_F(NvrtcFiles, WithoutBuildIdsNothingIsTold) {
   const fs::path bad = fs::path(testing::TempDir()) / "nvrtc bad";
   fs::remove_all(bad);
   fs::create_directories(bad);
@@ -71,7 +74,7 @@ TEST(NvrtcFiles, WithoutBuildIdsNothingIsTold) {
   fs::remove_all(bad);
 }
 
-TEST(NvrtcFiles, TheLoadersCacheIsRead) {
+TEST_F(NvrtcFiles, TheLoadersCacheIsRead) {
   const fs::path cache = fs::path(testing::TempDir()) / "ld.so.cache";
   const std::string self = fs::read_symlink("/proc/self/exe");
   std::string head("glibc-ld.so.cache1.1");

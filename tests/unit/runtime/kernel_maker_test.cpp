@@ -1,0 +1,181 @@
+// tests/unit/runtime/kernel_maker_test.cpp — disk cache and back end: who is asked, and what their refusals lead to.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/runtime/kernel_maker_p.h"
+
+#include <gmock/gmock.h>
+
+#include "src/runtime/executable_p.h"
+#include "src/runtime/guard_p.h"
+#include "tests/unit/runtime/engine_fixture.h"
+#include "tests/unit/runtime/temporary_directory.h"
+#include "tlxjit/ir/text.h"
+
+namespace tlxjit::runtime_test {
+namespace {
+
+using runtime::CompiledKernel;
+using runtime::CompileInput;
+using runtime::KernelMaker;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/// A device whose compiler and driver do what the test says.
+class FakeDevice final : public runtime::DeviceBackend {
+ public:
+  FakeDevice() { facts_ = {"cpu", "cpu", "fake", 1, true}; }
+  Result<void> can_compile() override { return {}; }
+  Result<CompiledKernel> compile(const CompileInput& input) override {
+    ++compiles;
+    if (!identity_once_loaded.empty()) id = identity_once_loaded;
+    CompiledKernel made;
+    if (input.image) made.image = {'i', 'm', 'a', 'g', 'e'};
+    made.report.log = "compiled by hand";
+    return made;
+  }
+  Result<std::string> identity() override {
+    if (id.empty())
+      return runtime::error_of(ErrorKind::environment, Stage::load, ErrorCode::unsupported, "nobody knows which one");
+    return id;
+  }
+  Result<CompiledKernel> load(const CompileInput&, std::span<const char> image) override {
+    ++loads;
+    EXPECT_EQ(std::string(image.data(), image.size()), "image");
+    if (refusal) return *refusal;
+    return CompiledKernel();
+  }
+  Result<void*> allocate(size_t) override { return static_cast<void*>(nullptr); }
+  void release(void*) override {}
+  Result<void> upload(void*, const void*, size_t) override { return {}; }
+  Result<void> download(void*, const void*, size_t) override { return {}; }
+  Result<void> fill(void*, uint8_t, size_t) override { return {}; }
+  Result<void*> create_stream() override { return static_cast<void*>(nullptr); }
+  void destroy_stream(void*) override {}
+  Result<void> synchronize(void*) override { return {}; }
+  Result<void> synchronize_all() override { return {}; }
+
+  std::string id = "compiler 1", identity_once_loaded;
+  std::optional<Error> refusal;
+  int compiles = 0, loads = 0;
+};
+
+struct KernelMakerTest : EngineTest {
+  KernelMakerTest() {
+    Kernel k{"nothing"};
+    auto x = k.tensor<float>("x", {k.dim("N")});
+    k.grid(1);
+    k.task("main").warps(1).body([&](Task& t) { x.store({0}, t.full<float>({1}, 1.f)); });
+    auto verified = k.module();
+    module.emplace(std::move(*verified));
+    text = print(*module);
+  }
+  KernelMaker::State make() {
+    EngineOptions o;
+    o.cache_directory = place / "cache";
+    o.read_environment = false;
+    KernelMaker maker(o, [this](std::string_view line) { lines.emplace_back(line); });
+    auto made = maker.make({*module, text, device, fake, {}, {}, 0});
+    maker.settle();
+    counters = {};
+    maker.count(counters);
+    return made;
+  }
+
+  TemporaryDirectory place;
+  std::shared_ptr<FakeDevice> fake = std::make_shared<FakeDevice>();
+  std::optional<Module> module;
+  std::string text;
+  std::vector<std::string> lines;
+  EngineCounters counters;
+};
+
+TEST_F(KernelMakerTest, TheSecondIsLoaded) {
+  TLXJIT_MUST(make());
+  EXPECT_EQ(counters.disk.published, 1u);
+  TLXJIT_MUST(make());
+  EXPECT_EQ(fake->compiles, 1);
+  EXPECT_EQ(fake->loads, 1);
+  EXPECT_EQ(counters.disk_hits, 1u);
+  EXPECT_THAT(lines, IsEmpty());
+}
+
+TEST_F(KernelMakerTest, BL_199_AnotherCompilerIsAnotherKey) {
+  TLXJIT_MUST(make());
+  fake->id = "compiler 2";
+  TLXJIT_MUST(make());
+  EXPECT_EQ(fake->compiles, 2);
+  for (const char* id : {"compiler 1", "compiler 2"}) {
+    fake->id = id;
+    TLXJIT_MUST(make());
+  }
+  EXPECT_EQ(fake->compiles, 2) << "both are kept";
+}
+
+// BL-237: compiled by a newer compiler, say, than the driver of this machine understands.
+TEST_F(KernelMakerTest, BL_237_AnImageThatTheDriverRefusesIsCompiledAnewAndKeptForOthers) {
+  TLXJIT_MUST(make());
+  fake->refusal =
+      runtime::error_of(ErrorKind::environment, Stage::load, ErrorCode::driver_failed, "CUDA_ERROR_NO_BINARY_FOR_GPU");
+  TLXJIT_MUST(make());
+  EXPECT_EQ(fake->compiles, 2);
+  EXPECT_EQ(counters.disk_hits, 0u);
+  EXPECT_EQ(counters.disk_misses, 1u);
+  EXPECT_EQ(counters.disk.bad_entries, 0u);
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_THAT(lines[0],
+              HasSubstr("`nothing` is compiled anew, what is kept of it cannot be loaded: CUDA_ERROR_NO_BIN"));
+  fake->refusal.reset();
+  TLXJIT_MUST(make());
+  EXPECT_EQ(fake->compiles, 2) << "it was not dropped";
+}
+
+TEST_F(KernelMakerTest, AnImageThatIsNoneIsDropped) {
+  TLXJIT_MUST(make());
+  fake->refusal = runtime::error_of(ErrorKind::environment, Stage::load, ErrorCode::bad_content, "no image");
+  TLXJIT_MUST(make());
+  EXPECT_EQ(counters.disk.bad_entries, 1u);
+  EXPECT_EQ(counters.disk.published, 1u) << "the new one takes its place";
+  fake->refusal.reset();
+  TLXJIT_MUST(make());
+  EXPECT_EQ(fake->compiles, 2);
+}
+
+TEST_F(KernelMakerTest, WithoutAnIdentityNothingIsKept) {
+  fake->id = "";
+  for (int i = 0; i < 2; ++i) TLXJIT_MUST(make());
+  EXPECT_EQ(fake->compiles, 2);
+  EXPECT_EQ(counters.disk.misses, 0u);
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_EQ(lines[0], "compiled kernels are not kept: nobody knows which one");
+}
+
+// Files let expect one compiler, and another was loaded: what it made is kept under its own name.
+TEST_F(KernelMakerTest, TheCompilerThatRanIsInTheKey) {
+  fake->identity_once_loaded = "compiler 2";
+  TLXJIT_MUST(make());
+  fake->identity_once_loaded = "";
+  fake->id = "compiler 1";
+  TLXJIT_MUST(make());
+  EXPECT_EQ(fake->compiles, 2);
+  fake->id = "compiler 2";
+  TLXJIT_MUST(make());
+  EXPECT_EQ(fake->compiles, 2);
+}
+
+// Texts of the back end cannot be taken for lines of the key.
+TEST_F(KernelMakerTest, TwoMaterialsNeverReadAlike) {
+  const auto material = [&](const std::string& id, bool lineinfo) {
+    fake->id = id;
+    CompileOptions how;
+    how.lineinfo = lineinfo;
+    return *KernelMaker::material({*module, text, device, fake, how, {}, 0});
+  };
+  EXPECT_NE(material("a", false), material("a", true));
+  EXPECT_NE(material("a\nlineinfo 1", false), material("a", true));
+  EXPECT_NE(material("a\n", false), material("a", false));
+  EXPECT_THAT(material("a", false), ::testing::StartsWith("tlxjit "));
+  EXPECT_THAT(material("a", false), ::testing::EndsWith(text));
+}
+
+}  // namespace
+}  // namespace tlxjit::runtime_test
