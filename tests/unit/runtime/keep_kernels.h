@@ -18,8 +18,9 @@ struct Told {
 /// One that runs.
 class KeepKernels {
  public:
-  KeepKernels(const std::string& directory, const char* device, int kernels, int64_t begin_ms = 0) {
-    const std::string command = std::string(TLXJIT_KEEP_KERNELS) + " " + directory + " " + device + " " +
+  KeepKernels(const std::string& directory, const char* device, int kernels, int64_t begin_ms = 0,
+              const std::string& before = {}) {
+    const std::string command = before + TLXJIT_KEEP_KERNELS + " " + directory + " " + device + " " +
                                 std::to_string(kernels) + " " + std::to_string(begin_ms);
     output_ = popen(command.c_str(), "r");
   }

@@ -40,5 +40,15 @@ TEST(ManyProcesses, BL_183_EachKernelIsCompiledAtMostTwice) {
   EXPECT_EQ(late.wrong, 0);
 }
 
+// Neither to compile nor to load is another program needed.
+TEST(ManyProcesses, BL_240_NoToolIsNeededColdOrWarm) {
+  const TemporaryDirectory place;
+  for (const int compiles : {2, 0}) {
+    const Told told = KeepKernels(place / "cache", "cpu", 2, 0, "env -i PATH=/nonexistent ").wait();
+    EXPECT_EQ(told.compiles, compiles);
+    EXPECT_EQ(told.wrong, 0);
+  }
+}
+
 }  // namespace
 }  // namespace tlxjit::runtime_test
