@@ -27,7 +27,7 @@ bool is_folder(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+bool is_there(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 /// In the folders that the loader knows of: LD_LIBRARY_PATH, the program's own, the system's.
 std::string in_search_path(const std::string& name) {
@@ -39,7 +39,7 @@ std::string in_search_path(const std::string& name) {
   *paths = sizes;
   if (dlinfo(self, RTLD_DI_SERINFO, paths) != 0) return {};
   for (unsigned i = 0; i < paths->dls_cnt; ++i)
-    if (std::string file = std::string(paths->dls_serpath[i].dls_name) + "/" + name; exists(file)) return file;
+    if (std::string file = std::string(paths->dls_serpath[i].dls_name) + "/" + name; is_there(file)) return file;
   return {};
 }
 
@@ -133,7 +133,7 @@ std::string nvrtc_build_ids_of_files(const NvrtcSearch& search) {
         file = file_of_loader(name);
       }
     }
-    if (file.empty() || !exists(file)) continue;
+    if (file.empty() || !is_there(file)) continue;
     const std::string library = runtime::build_id_of_file(file);
     const std::string builtins = runtime::build_id_of_file(builtins_of(file));
     return library.empty() || builtins.empty() ? std::string() : library + " " + builtins;
