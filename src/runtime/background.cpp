@@ -3,7 +3,7 @@
 #include "src/runtime/background_p.h"
 
 #include <condition_variable>
-#include <deque>
+#include <list>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -18,7 +18,7 @@ namespace runtime {
 struct Background::Shared {
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<std::function<void()>> waiting;
+  std::list<std::function<void()>> waiting;  // an empty one has no memory
   std::vector<std::thread> threads;
   int idle = 0;
   bool ended = false;
@@ -64,7 +64,7 @@ bool Background::add(std::function<void()> work) {
 
 Background::~Background() {
   const std::shared_ptr<Shared> shared = process_.get().shared;
-  std::deque<std::function<void()>> dropped;
+  std::list<std::function<void()>> dropped;
   {
     std::lock_guard lock(shared->mutex);
     shared->ended = true;
