@@ -228,6 +228,11 @@ void Compilation::build(const Module& module) {
   llvm::legacy::PassManager passes;
   if ((*machine)->addPassesToEmitFile(passes, object, nullptr, llvm::CodeGenFileType::ObjectFile))
     return stop(TLXJIT_CPU_COMPILER, "LLVM cannot write objects for this host");
+  if (options.llvm_ir) {
+    std::string ir;
+    llvm::raw_string_ostream(ir) << code;
+    options.llvm_ir(options.llvm_ir_data, ir.data(), ir.size());
+  }
   ++generated;
   passes.run(code);
   if (!diagnostics.empty()) {

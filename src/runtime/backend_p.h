@@ -53,7 +53,7 @@ class LoadedKernel {
 /// A kernel and what was made on the way.
 struct CompiledKernel {
   std::unique_ptr<LoadedKernel> kernel;  ///< null on a device that only compiles
-  std::string source;
+  std::string source;  ///< what the code generator was given: CUDA C++; of the CPU LLVM IR, if it was asked for
   std::vector<char> binary;
   std::vector<char> image;  ///< what `load` makes it of again; empty unless asked for, and from `load`
   CompileReport report;
@@ -65,7 +65,8 @@ struct CompileInput {
   const Module& module;
   const Abi& abi;
   bool lineinfo = false;
-  bool image = false;  ///< wanted
+  bool image = false;   ///< wanted
+  bool source = false;  ///< wanted of back ends to which it is extra work
 };
 
 /// One device. Thread safe.

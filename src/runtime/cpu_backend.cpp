@@ -167,7 +167,8 @@ class CpuDevice final : public DeviceBackend {
     compiled.emit_ms = watch.lap();
     tlxjit_cpu_kernel* kernel = nullptr;
     auto failure = std::make_unique<tlxjit_cpu_failure>();
-    const tlxjit_cpu_options options{without_features_.c_str(), input.image ? keep_image : nullptr, &compiled.image};
+    const tlxjit_cpu_options options{without_features_.c_str(), input.image ? keep<std::vector<char>> : nullptr,
+                                     &compiled.image, input.source ? keep<std::string> : nullptr, &compiled.source};
     const tlxjit_cpu_status status = plugin_.compile(text.data(), text.size(), &options, &kernel, failure.get());
     compiled.compile_ms = watch.lap();
     if (status != TLXJIT_CPU_OK) return cpu_error(input.module, *failure, Stage::compile);
@@ -217,9 +218,10 @@ class CpuDevice final : public DeviceBackend {
   Result<void> synchronize_all() override { return {}; }
 
  private:
-  /// Without memory for it there is no image.
-  static void keep_image(void* image, const char* bytes, size_t size) noexcept try {
-    static_cast<std::vector<char>*>(image)->assign(bytes, bytes + size);
+  /// Without memory for the bytes there are none.
+  template <class Bytes>
+  static void keep(void* to, const char* bytes, size_t size) noexcept try {
+    static_cast<Bytes*>(to)->assign(bytes, bytes + size);
   } catch (...) {
   }
   static Result<void> copy(void* to, const void* from, size_t bytes) {

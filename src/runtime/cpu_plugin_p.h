@@ -9,7 +9,7 @@
  * shared and the plug-in may hold any LLVM. The plug-in exports one symbol, `tlxjit_backend_v1`, of type
  * `const struct tlxjit_cpu_backend*(void)`. */
 
-#define TLXJIT_CPU_PLUGIN_VERSION 4u
+#define TLXJIT_CPU_PLUGIN_VERSION 5u
 
 struct tlxjit_cpu_kernel; /* a compiled kernel, owned by the plug-in */
 
@@ -92,6 +92,9 @@ struct tlxjit_cpu_options {
    * gone when it returns. Throws nothing; null: nobody wants it. */
   void (*image)(void* data, const char* bytes, size_t size);
   void* image_data;
+  /* Told the LLVM IR that code is generated of, as text; else as above. */
+  void (*llvm_ir)(void* data, const char* text, size_t size);
+  void* llvm_ir_data;
 };
 
 struct tlxjit_cpu_backend {

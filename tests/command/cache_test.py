@@ -187,7 +187,7 @@ class Explain(Cache):
         self.assertEqual(document["signature"], "kernel0(x: f32[N])")
         self.assertEqual(document["level"], "lowered")
         self.assertEqual(document["key"]["key"], key)
-        self.assertEqual(document["key"]["made_of"], ["what kernel 0 depends on", "and more"])
+        self.assertEqual(document["key"]["made_of"], ["what kernel 0 depends on", "and more", "the kernel's text without locations, 64 bytes"])
         self.assertEqual(document["entry"]["image_bytes"], 1000)
         bundle = self.folder / "bundle"
         self.run_json("cache", "export", bundle)

@@ -7,7 +7,7 @@ import unittest
 
 from program import DONE, ENVIRONMENT, PROGRAM, USAGE, Case, text
 
-COMMANDS = ["devices", "compile", "run", "explain", "cache", "completion"]
+COMMANDS = ["devices", "compile", "run", "explain", "warm", "cache", "completion"]
 CACHE_COMMANDS = ["ls", "stat", "verify", "trim", "clear", "export"]
 
 

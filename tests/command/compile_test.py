@@ -54,6 +54,14 @@ class Forms(Case):
         piped = self.run_program("compile", text("gemm"), "--target", "sm_90a", "--to", "cubin").stdout
         self.assertEqual(piped, file.read_bytes())
 
+    @needs_cpu
+    def test_llvm_ir(self):
+        ir = self.run_program("compile", text("vector_add"), "--to", "llvm-ir").stdout
+        self.assertIn(b"\ntarget triple = ", ir)
+        self.assertIn(b"\ndefine ", ir)
+        error = self.error("compile", text("gemm"), "--target", "sm_90a", "--to", "llvm-ir")
+        self.assertIn("sm_90a has no llvm-ir", error["message"])
+
     def test_fields(self):
         document = self.run_json("compile", text("gemm"), "--target", "sm_90a", "--to", "lowered")
         self.assertEqual(document["command"], "compile")
@@ -61,7 +69,7 @@ class Forms(Case):
         self.assertEqual(document["signature"], "gemm(a: bf16[M, K], b: bf16[N, K], d: bf16[M, N])")
         self.assertEqual(document["resources"]["threads"], 384)
         self.assertEqual(document["resources"]["tensor_maps"], 3)
-        self.assertEqual(set(document["times_ms"]), {"verify", "lower", "emit", "compile", "load"})
+        self.assertEqual(set(document["times_ms"]), {"verify", "lower", "emit", "compile", "load", "look_up"})
         self.assertEqual(document["to"], "lowered")
         self.assertEqual(document["bytes"], len(document["text"].encode()))
 
@@ -93,7 +101,7 @@ class Forms(Case):
 class Refusals(Case):
     def test_forms_that_there_are_not(self):
         for arguments, message in [
-            (["--to", "source"], "cpu has no source: --to portable or lowered, or --target sm_90a"),
+            (["--to", "source"], "cpu has no source: --to portable, lowered or llvm-ir, or --target sm_90a"),
             (["--to", "ptx"], "cpu has no ptx"),
             (["--to", "cubin"], "cpu has no cubin"),
             (["--to", "hsaco"], "hsaco comes later, with a back end for AMD"),

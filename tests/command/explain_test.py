@@ -2,10 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import unittest
 
-from program import Case, text
+from program import Case, needs_cpu, text
 
 
 class Explain(Case):
+    @needs_cpu
+    def test_key(self):
+        key = self.run_json("explain", text("vector_add"))["key"]
+        self.assertRegex(key["key"], "^[0-9a-f]{32}$")
+        self.assertRegex(key["made_of"][0], "^tlxjit ")
+        self.assertEqual(self.run_json("explain", text("vector_add"))["key"], key)
+        self.assertNotEqual(self.run_json("explain", text("matmul_ring"))["key"]["key"], key["key"])
+        key = self.run_json("explain", text("vector_add"), "--cpu-plugin", "/nowhere.so")["key"]
+        self.assertIn("/nowhere.so", key["unknown"])
+
     def test_gemm(self):
         document = self.run_json("explain", text("gemm"), "--target", "sm_90a")
         self.assertEqual(document["signature"], "gemm(a: bf16[M, K], b: bf16[N, K], d: bf16[M, N])")
@@ -29,7 +39,8 @@ class Explain(Case):
         self.assertIn("`d` is stored by tensor maps: its rows are multiples of 16 bytes", checks)
         self.assertIn("M is 0 to 2147483647, the same in `a`, `d`", checks)
         self.assertIn("the grid, min((ceil_div(M, 128) * ceil_div(N, 256)), sms), is below 2^31", checks)
-        self.assertTrue(document["key"]["made_of"])
+        self.assertIn("the kernel's text without locations, ", document["key"]["made_of"][-1])
+        self.assertEqual("key" in document["key"], "unknown" not in document["key"])
 
     def test_for_people(self):
         said = self.run_program("explain", text("gemm"), "--target", "sm_90a").stdout.decode()

@@ -57,6 +57,9 @@ class Texts(Case):
             with self.subTest(data[:40]):
                 self.refused(data)
 
+    def test_names_that_are_no_text(self):
+        self.refused(open(text("vector_add"), "rb").read().replace(b'"N"', b'"\x93"').replace(b'"x"', b'"\xff\xfe"'))
+
     def test_long(self):
         self.refused(b"tlx 1 portable\nkernel \"k\" {\n" + b"task {" * 100000)
         self.refused(b"tlx 1 portable\nkernel \"" + b"k" * 1000000 + b"\" {\n}\n")

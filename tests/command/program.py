@@ -52,6 +52,7 @@ class Case(unittest.TestCase):
         self.addCleanup(holder.cleanup)
         self.folder = pathlib.Path(holder.name)
         self.environment = dict(os.environ, HOME=holder.name, TLXJIT_CACHE_DIR=str(self.folder / "cache"))
+        self.environment.pop("TLXJIT_DISK_CACHE", None)  # other tests have none
 
     def run_program(self, *arguments, code=DONE, stdin=b"", **options):
         """Runs it; both streams as bytes. A crash is never what is expected."""

@@ -116,6 +116,32 @@ class Run(Case):
         self.run_json(*arguments)
         self.assertEqual(read_npy(self.folder / "d.npy")[2], floats(128) * (64 * 128))
 
+    def test_cache(self):
+        call = ["run", *ADD, "-a", "x=2", "-a", "y=1", "-d", "N=2"]
+        first = self.run_json(*call)
+        self.assertFalse(first["from_cache"])
+        key = self.run_json("explain", text("vector_add"))["key"]
+        self.assertEqual([entry["key"] for entry in self.run_json("cache", "ls")["entries"]], [key["key"]])
+        again = self.run_json(*call)
+        self.assertTrue(again["from_cache"])
+        self.assertEqual(again["outputs"], first["outputs"])
+        self.assertEqual((again["times_ms"]["lower"], again["times_ms"]["compile"]), (0, 0))
+        self.assertIn(b", found on disk in ", self.run_program(*call).stderr)
+        self.assertFalse(self.run_json(*call, "--no-cache")["from_cache"])
+        kept = self.run_json("explain", key["key"])
+        self.assertEqual(kept["signature"], first["signature"])
+        self.assertEqual(kept["key"]["made_of"], key["made_of"])
+        self.assertFalse(self.run_json(*call, "--cache-dir", "other", cwd=self.folder)["from_cache"])
+        self.assertTrue(self.run_json(*call, "--cache-dir", self.folder / "other")["from_cache"])
+
+    def test_a_cache_that_cannot_be_used(self):
+        # It is told of, and fails nothing.
+        (self.folder / "cache").write_text("a file")
+        document = self.run_json("run", *ADD, "-a", "x=2", "-a", "y=1", "-d", "N=2")
+        self.assertTrue(any(str(self.folder / "cache") in line for line in document["log"]))
+        done = self.run_program("run", *ADD, "-a", "x=2", "-a", "y=1", "-d", "N=2")
+        self.assertIn(b"note: ", done.stderr)
+
     def test_as_another_target(self):
         document = self.run_json("run", text("gemm"), "--device", "cpu", "--as", "sm_90a", "-a", "a=ones", "-a",
                                  "b=ones", "-d", "M=128", "-d", "N=256", "-d", "K=64")

@@ -16,7 +16,8 @@ int main(int argc, char** argv) {
     runtime::Entry entry;
     entry.kernel = "kernel" + std::to_string(i);
     entry.target = "cpu";
-    entry.material = "what kernel " + std::to_string(i) + " depends on\nand more\n";
+    entry.material =
+        "what kernel " + std::to_string(i) + " depends on\nand more\n" + std::string("tlx 1 portable").append(50, '\n');
     entry.module = "tlx 1 lowered cpu\nkernel \"" + entry.kernel +
                    "\" [threads = 0, shared_bytes = 0] {\n  %0 = dim [name = \"N\"] : i32\n"
                    "  %1 = tensor %0 [name = \"x\"] : tensor<1xf32>\n  grid %0\n"

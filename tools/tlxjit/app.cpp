@@ -3,6 +3,7 @@
 #include "tools/tlxjit/app.h"
 
 #include <charconv>
+#include <filesystem>
 
 #include "tools/tlxjit/commands.h"
 #include "tools/tlxjit/stores.h"
@@ -43,6 +44,13 @@ std::string check_dim(const std::string& text) {
   return "'" + text + "': a dim is a number from 0 to 2147483647";
 }
 
+/// Stores take absolute paths alone.
+std::string absolute(std::string path) {
+  std::error_code error;
+  auto whole = std::filesystem::absolute(path, error).lexically_normal().string();
+  return error ? path : whole;
+}
+
 std::string check_seed(const std::string& text) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -69,6 +77,7 @@ class Builder {
     compile(*app);
     run(*app);
     explain(*app);
+    warm(*app);
     cache(*app);
     completions(*app);
     return app;
@@ -135,7 +144,7 @@ class Builder {
     kernel_file(sub, options->file);
     target(sub, options->target);
     sub.add_option("--to", options->to, "The form that is written; default: none, the kernel is compiled and told of")
-        ->check(CLI::IsMember({"portable", "lowered", "source", "ptx", "cubin", "hsaco"}))
+        ->check(CLI::IsMember({"portable", "lowered", "source", "ptx", "cubin", "llvm-ir", "hsaco"}))
         ->type_name("FORM");
     sub.add_option("-o,--output", options->output, "Its file; default: standard output")->type_name("FILE");
     sub.add_flag("--locations", options->locations, "Source locations in portable and lowered text");
@@ -144,9 +153,11 @@ class Builder {
     sub.footer(
         "What is known of the kernel goes to standard error: signature, resources, registers, spills, whatever makes "
         "it\n"
-        "slower than written. portable, lowered and source need no compiler, ptx and cubin need NVRTC, neither a GPU.\n"
+        "slower than written. portable, lowered and source need no compiler, ptx and cubin NVRTC, llvm-ir the CPU "
+        "plug-in, none a GPU.\n"
         "JSON: kernel, signature?, target?, resources?: {threads, shared_bytes, workspace_words, tensor_maps, ops},\n"
-        "times_ms?: {verify, lower, emit, compile, load}, report?: {registers, spill_store_bytes, spill_load_bytes,\n"
+        "times_ms?: {verify, lower, emit, compile, load, look_up}, report?: {registers, spill_store_bytes, "
+        "spill_load_bytes,\n"
         "stack_bytes, barriers, diagnostics, remarks}, to?, bytes?, file? or text?.");
   }
 
@@ -188,6 +199,11 @@ class Builder {
     sub.add_option("--repeat", options->repeat, "Calls to time after the first one; the median is told")
         ->check(CLI::Range(0, 1000000).description(""))
         ->type_name("N");
+    sub.add_flag("--no-cache", options->no_cache, "Compile anew, and keep nothing on disk");
+    sub.add_option("--cache-dir", options->cache_directory,
+                   "Directory of compiled kernels; default: as of `tlxjit cache`")
+        ->transform(absolute)
+        ->type_name("DIR");
     sub.add_option("--seed", options->seed, "Of random elements")->check(check_seed)->type_name("N");
     time_limit(sub, options->time_limit_ms);
     sub.footer(
@@ -196,11 +212,11 @@ class Builder {
         "What the first call wrote is told with a checksum (XXH3, 128 bits) of its bytes. Times are from the launch "
         "to\n"
         "the end of its work, as a program that waits for it sees them.\n"
-        "JSON: kernel, signature, device, target, dims: {name: size}, times_ms: {verify, lower, emit, compile, load},\n"
-        "first_ms, outputs: [{name, elem, dims, bytes, checksum, min?, max?, mean?, non_finite?, elements?, file?}],\n"
-        "repeat?: {calls, median_ms, min_ms, max_ms}, printed: [line], printed_left_out?. The figures are of the "
-        "finite\n"
-        "elements.");
+        "JSON: kernel, signature, device, target, dims: {name: size},\n"
+        "times_ms: {verify, lower, emit, compile, load, look_up}, from_cache, first_ms,\n"
+        "outputs: [{name, elem, dims, bytes, checksum, min?, max?, mean?, non_finite?, elements?, file?}],\n"
+        "repeat?: {calls, median_ms, min_ms, max_ms}, log: [text], printed: [line], printed_left_out?.\n"
+        "The figures are of the finite elements.");
   }
 
   void explain(CLI::App& app) {
@@ -218,7 +234,8 @@ class Builder {
         "written?}],\n"
         "rings: [{stages, fields, at?}], tasks: [{name, warps, replicas, registers?, first_warp?, one_thread?, at?}],\n"
         "buffers: [{slots, elements, bytes, offset, swizzle, at?}], barriers: [{name, slots, arrivals, at?}],\n"
-        "launch_checks: [text], key: {key?, made_of: [text]}; of a key also entry: {bytes, image_bytes, image_target,\n"
+        "launch_checks: [text], key: {key?, made_of: [text], unknown?}; of a key also entry: {bytes, image_bytes, "
+        "image_target,\n"
         "store}.");
   }
 
@@ -226,12 +243,41 @@ class Builder {
     auto* directory = app.add_option("--dir", choice.directory,
                                      "Directory of the cache; default: TLXJIT_CACHE_DIR, $XDG_CACHE_HOME/tlxjit, "
                                      "$HOME/.cache/tlxjit")
+                          ->transform(absolute)
                           ->type_name("DIR");
     app.add_option("--bundle", choice.bundle, "A bundle, as export writes it, in place of a directory")
         ->type_name("FILE")
         ->excludes(directory);
     app.add_flag("--system", choice.system, "The directory is the system's: root's, with all that is in it")
         ->needs(directory);
+  }
+
+  void warm(CLI::App& app) {
+    auto options = std::make_shared<WarmCommand>();
+    CLI::App& sub = command(app, "warm", "Compile the keys of a JitFunction's manifest into the disk cache",
+                            [options, &to = to_] { return cli::warm(*options, to.common); });
+    sub.add_option("manifest", options->manifest, "A manifest, or one key, as JSON; - is standard input")
+        ->type_name("FILE.json")
+        ->required();
+    sub.add_option("-k,--kernel", options->kernels,
+                   "Portable text of a generic kernel, as tlxjit::print writes it of what the generator gives. May be "
+                   "repeated; keys find theirs by its hash")
+        ->allow_extra_args(false)
+        ->type_name("FILE.tlx")
+        ->required();
+    sub.add_option("-j,--threads", options->threads, "Threads that compile")
+        ->check(CLI::Range(1, 64).description(""))
+        ->type_name("N");
+    sub.add_flag("--lineinfo", options->lineinfo, "Line tables, as with CompileOptions::lineinfo");
+    sub.add_option("--cache-dir", options->cache_directory, "Directory of the cache; default: as of `tlxjit cache`")
+        ->transform(absolute)
+        ->type_name("DIR");
+    time_limit(sub, options->time_limit_ms);
+    sub.footer(
+        "Keys for sm_90a need NVRTC and no GPU. A program finds what was compiled if its tlxjit, its compilers and, "
+        "for\n"
+        "the CPU, its processor are those of this one. The exit code is 1 if a key failed; the others are there.\n"
+        "JSON: keys, compiled, found, failed, errors: [error], log: [text].");
   }
 
   template <class Fn>

@@ -11,6 +11,7 @@ Result<Report> devices(const CommonOptions& common);
 Result<Report> compile(const CompileCommand& command, const CommonOptions& common);
 Result<Report> run(const RunCommand& command, const CommonOptions& common);
 Result<Report> explain(const ExplainCommand& command, const CommonOptions& common);
+Result<Report> warm(const WarmCommand& command, const CommonOptions& common);
 Result<Report> cache_ls(const CacheCommand& command, const CommonOptions& common);
 Result<Report> cache_stat(const CacheCommand& command, const CommonOptions& common);
 Result<Report> cache_verify(const CacheCommand& command, const CommonOptions& common);

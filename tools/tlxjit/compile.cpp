@@ -8,6 +8,7 @@
 #include "backends/nvidia/emit/emit_p.h"
 #include "backends/nvidia/nvrtc_p.h"
 #include "src/runtime/guard_p.h"
+#include "src/runtime/registry_p.h"
 #include "tlxjit/ir/text.h"
 #include "tools/tlxjit/commands.h"
 #include "tools/tlxjit/files.h"
@@ -63,6 +64,7 @@ class Compile {
       artefact_ = print(lowered_->module, command_.locations);
       return {};
     }
+    if (to == "llvm-ir") return llvm_ir(target);
     if (!to.empty() && !lowered_->target.tensor_maps)
       return unsupported(fmt::format("{} has no {}: {}", target, to, forms(target)));
     if (to == "source") return source();
@@ -71,7 +73,8 @@ class Compile {
   }
 
   static std::string forms(const std::string& target) {
-    return target == "cpu" ? "--to portable or lowered, or --target sm_90a" : "portable, lowered, source, ptx, cubin";
+    return target == "cpu" ? "--to portable, lowered or llvm-ir, or --target sm_90a"
+                           : "portable, lowered, source, ptx, cubin";
   }
 
   /// What is known without a compiler.
@@ -114,9 +117,24 @@ class Compile {
     return {};
   }
 
+  Result<void> llvm_ir(const std::string& target) {
+    if (lowered_->target.tensor_maps) return unsupported(fmt::format("{} has no llvm-ir: {}", target, forms(target)));
+    runtime::Registry registry(common_.engine());
+    auto device = registry.open(target);
+    if (!device) return device.error();
+    runtime::CompileInput input{lowered_->module, lowered_->abi};
+    input.source = true;
+    auto compiled = (*device)->compile(input);
+    if (!compiled) return compiled.error();
+    artefact_ = std::move(compiled->source);
+    return {};
+  }
+
   /// The engine's own compile, so that its report and its errors are those that a program gets.
   Result<void> binary(const Module& module, const std::string& target) {
-    Engine engine(common_.engine());
+    EngineOptions engine_options = common_.engine();
+    engine_options.disk_cache = false;  // what the compiler says is what is asked for
+    const Engine engine(std::move(engine_options));
     auto device = engine.device(target);
     if (!device) return device.error();
     tlxjit::CompileOptions options;

@@ -121,7 +121,7 @@ std::string zsh(const std::vector<Place>& places) {
       "# Completion of tlxjit in zsh: source <(tlxjit completion zsh), after compinit\n"
       "_tlxjit() {\n"
       "  local at='' i\n"
-      "  local -a found\n"
+      "  local -a found options\n"
       "  for ((i = 2; i < CURRENT; ++i)); do\n"
       "    case \"$at ${words[i]}\" in\n";
   out += fmt::format("      ({}) at+=\" ${{words[i]}}\" ;;\n", paths_of(places));
@@ -134,9 +134,10 @@ std::string zsh(const std::vector<Place>& places) {
                                                  : "compadd -- " + joined(value.choices));
   out += "    (*) case \"$at\" in\n";
   for (const Place& place : places) {
-    std::vector<std::string> words;
-    for (const Word& word : place.words) words.push_back(described(word));
-    out += fmt::format("      ('{}') found=({})\n        _describe -o tlxjit found{} ;;\n", place.path, joined(words),
+    std::vector<std::string> words, options;
+    for (const Word& word : place.words) (word.text[0] == '-' ? options : words).push_back(described(word));
+    out += fmt::format("      ('{}') found=({}) options=({})\n", place.path, joined(words), joined(options));
+    out += fmt::format("        _describe command found; _describe -o option options{} ;;\n",
                        place.files ? "; _files" : "");
   }
   return out +

@@ -4,6 +4,8 @@
 
 #include "src/passes/place_tasks_p.h"
 #include "src/runtime/entry_p.h"
+#include "src/runtime/key_p.h"
+#include "src/runtime/registry_p.h"
 #include "tlxjit/ir/text.h"
 #include "tlxjit/ir/verify.h"
 #include "tools/tlxjit/commands.h"
@@ -103,7 +105,9 @@ Json barriers_of(const Module& module) {
   return list;
 }
 
-std::string word_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string word_of(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 /// A row's members in their order; of a truth value the name.
 std::string row_text(const Json& row) {
@@ -138,6 +142,7 @@ std::string text_of_all(const Json& json) {
   list("checked at each launch", json["launch_checks"].get<std::vector<std::string>>());
   lines = json["key"]["made_of"].get<std::vector<std::string>>();
   if (json["key"].contains("key")) lines.insert(lines.begin(), word_of(json["key"]["key"]) + ", of:");
+  if (json["key"].contains("unknown")) lines.push_back("not known: " + word_of(json["key"]["unknown"]));
   list("key", lines);
   if (json.contains("entry")) list("entry", std::vector{row_text(json["entry"])});
   return out;
@@ -165,15 +170,43 @@ Json facts_of(const Module& module, const Lowered& kernel) {
   return json;
 }
 
-Result<Report> explain_file(const ExplainCommand& command) {
+/// The lines of a key's material that stand before the kernel's text, and how long that is.
+Json made_of(std::string_view material) {
+  const size_t text = material.find("\ntlx 1 ");
+  const size_t end = text == std::string_view::npos ? 0 : text + 1;
+  Json lines = lines_of(std::string(material.substr(0, end)));
+  lines.push_back("the kernel's text without locations, " + bytes_text(material.size() - end));
+  return lines;
+}
+
+/// The key under which an engine keeps the kernel, or why it keeps none.
+Json key_of(const Module& module, const std::string& target, const CommonOptions& common) {
+  const std::string text = print(module);
+  auto material = [&]() -> Result<std::string> {
+    const Engine engine(common.engine());
+    auto device = engine.device(target);
+    if (!device) return device.error();
+    runtime::Registry registry(common.engine());
+    auto backend = registry.open(target);
+    if (!backend) return backend.error();
+    return runtime::KernelMaker::material(
+        {module, text, *device, *backend, tlxjit::CompileOptions(), runtime::Deadline()});
+  }();
+  Json key;
+  if (material) key["key"] = runtime::key_text(*material);
+  key["made_of"] = made_of(material ? *material : text);
+  if (!material) key["unknown"] = material.error().message;
+  return key;
+}
+
+Result<Report> explain_file(const ExplainCommand& command, const CommonOptions& common) {
   auto module = read_kernel(command.what);
   if (!module) return module.error();
   auto lowered = lower_for(*module, target_of(*module, command.target, "cpu"));
   if (!lowered) return lowered.error();
   Report report;
   report.json = facts_of(*module, **lowered);
-  report.json["key"]["made_of"] = {fmt::format(
-      "the {} text without locations, {}", report.json["level"].get<std::string>(), bytes_text(print(*module).size()))};
+  report.json["key"] = key_of(*module, (*lowered)->target.name, common);
   report.text = text_of_all(report.json);
   return report;
 }
@@ -192,7 +225,7 @@ Result<Report> explain_key(const ExplainCommand& command) {
   if (!lowered) return lowered.error();
   Report report;
   report.json = facts_of(*module, **lowered);
-  report.json["key"] = {{"key", command.what}, {"made_of", lines_of(entry->material)}};
+  report.json["key"] = {{"key", command.what}, {"made_of", made_of(entry->material)}};
   report.json["entry"] = {{"bytes", bytes->size()},
                           {"image_bytes", entry->image.size()},
                           {"image_target", entry->target},
@@ -203,8 +236,8 @@ Result<Report> explain_key(const ExplainCommand& command) {
 
 }  // namespace
 
-Result<Report> explain(const ExplainCommand& command, const CommonOptions&) {
-  return is_key(command.what) ? explain_key(command) : explain_file(command);
+Result<Report> explain(const ExplainCommand& command, const CommonOptions& common) {
+  return is_key(command.what) ? explain_key(command) : explain_file(command, common);
 }
 
 }  // namespace tlxjit::cli

@@ -76,7 +76,7 @@ int run(const Invocation& invocation) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   reserve_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);
   bool json = false;  // also of a command line that cannot be parsed
@@ -100,4 +100,7 @@ int main(int argc, char** argv) {
     return show_failure("", fault, exit_usage, json);
   }
   return run(invocation);
+} catch (...) {  // no memory, while something was told
+  const Error error = runtime::caught(Stage::run);
+  return show_failure("", error, exit_code(error), false);
 }

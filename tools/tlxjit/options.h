@@ -52,6 +52,8 @@ struct RunCommand {
   uint64_t seed = 0;
   int repeat = 0;
   int64_t time_limit_ms = 0;
+  std::string cache_directory;  ///< empty: the user's
+  bool no_cache = false;
 };
 
 /// Which store of compiled kernels.
@@ -65,6 +67,15 @@ struct ExplainCommand {
   std::string what;  ///< a file, or a key of the store
   std::string target;
   StoreChoice store;
+};
+
+struct WarmCommand {
+  std::string manifest;
+  std::vector<std::string> kernels;  ///< files
+  int threads = 1;
+  bool lineinfo = false;
+  int64_t time_limit_ms = 0;
+  std::string cache_directory;  ///< empty: the user's
 };
 
 struct CacheCommand {

@@ -46,11 +46,8 @@ Json json_of(const Error& error) {
 }
 
 Json json_of(const StageTimes& times) {
-  return {{"verify", times.verify},
-          {"lower", times.lower},
-          {"emit", times.emit},
-          {"compile", times.compile},
-          {"load", times.load}};
+  return {{"verify", times.verify},   {"lower", times.lower}, {"emit", times.emit},
+          {"compile", times.compile}, {"load", times.load},   {"look_up", times.look_up}};
 }
 
 Json json_of(const CompileReport& report) {

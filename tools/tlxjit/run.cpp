@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "src/runtime/guard_p.h"
 #include "tools/tlxjit/call.h"
@@ -23,10 +24,18 @@ class Run {
     auto module = read_kernel(command_.file);
     if (!module) return module.error();
     EngineOptions options = common_.engine();
+    options.cache_directory = command_.cache_directory;
+    options.disk_cache = !command_.no_cache;
+    options.log = [this](std::string_view line) { told(line); };
     if (common_.json) options.print = [this](std::string_view line) { printed(line); };
     const Engine engine(std::move(options));
+    const std::vector<std::string> of_engine = log_lines();
     auto device = command_.device.empty() ? engine.best_device() : engine.device(command_.device);
     if (!device) return device.error();
+    {  // why other devices are not there is told by `tlxjit devices`
+      std::lock_guard lock(mutex_);
+      log_ = of_engine;
+    }
     auto kernel = lower_for(*module, target_of(*module, command_.as, device->target()));
     if (!kernel) return kernel.error();
     auto call = make_call(command_, **kernel, device->sms());
@@ -35,6 +44,7 @@ class Run {
     TLXJIT_TRY(outputs_exist());
     TLXJIT_TRY(memory_suffices(*device));
     TLXJIT_TRY(launch(engine, *device, *module, (*kernel)->module.target));
+    for (const std::string& line : log_lines()) report_.notes += "note: " + line + "\n";
     return std::move(report_);
   }
 
@@ -75,13 +85,17 @@ class Run {
     json["dims"] = Json::object();
     for (const auto& [name, value] : call_.dims) json["dims"][name] = value;
     json["times_ms"] = json_of(executable->times());
+    const bool from_cache = engine.counters().disk_hits > 0;
+    json["from_cache"] = from_cache;
     auto first = timed(*executable, device);
     if (!first) return first.error();
     json["first_ms"] = *first;
-    report_.notes = fmt::format("{} on {}, compiled in {}, ran {}\n", executable->signature(), device.name(),
-                                time_text(executable->times().total()), time_text(*first));
+    report_.notes = fmt::format("{} on {}, {} in {}, ran {}\n", executable->signature(), device.name(),
+                                from_cache ? "found on disk" : "compiled", time_text(executable->times().total()),
+                                time_text(*first));
     TLXJIT_TRY(outputs());
     TLXJIT_TRY(repeat(*executable, device));
+    json["log"] = log_lines();
     json["printed"] = lines_;
     if (lines_left_out_ > 0) json["printed_left_out"] = lines_left_out_;
     return {};
@@ -176,6 +190,16 @@ class Run {
     return {};
   }
 
+  /// From any thread.
+  void told(std::string_view line) {
+    std::lock_guard lock(mutex_);
+    log_.emplace_back(line);
+  }
+  std::vector<std::string> log_lines() {
+    std::lock_guard lock(mutex_);
+    return log_;
+  }
+
   void printed(std::string_view line) {
     constexpr size_t most = 1000;
     if (lines_.size() < most)
@@ -192,6 +216,8 @@ class Run {
   std::vector<Buffer> buffers_;
   std::vector<std::string> lines_;  // told one at a time
   size_t lines_left_out_ = 0;
+  std::mutex mutex_;
+  std::vector<std::string> log_;
 };
 
 }  // namespace

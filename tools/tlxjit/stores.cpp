@@ -3,7 +3,6 @@
 #include "tools/tlxjit/stores.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "src/runtime/guard_p.h"
 
@@ -36,9 +35,7 @@ Result<std::shared_ptr<Store>> open_store(const StoreChoice& choice, bool writes
     if (!path) return path.error();
     options.path = std::move(*path);
   } else {
-    std::error_code error;
-    options.path = std::filesystem::absolute(choice.directory, error).lexically_normal().string();
-    if (error) options.path = choice.directory;  // for the store's error
+    options.path = choice.directory;
   }
   return directory_store(std::move(options));
 }

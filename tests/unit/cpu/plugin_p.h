@@ -97,7 +97,7 @@ struct Launch {
 class Kernel {
  public:
   explicit Kernel(const std::string& text, const char* without_features = nullptr) {
-    const tlxjit_cpu_options options{without_features, keep, &image};
+    const tlxjit_cpu_options options{without_features, keep, &image, nullptr, nullptr};
     status = backend().compile(text.data(), text.size(), &options, &kernel_, &failure);
   }
   explicit Kernel(const std::vector<char>& bytes) {
