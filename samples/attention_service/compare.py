@@ -5,6 +5,7 @@
 #                                                [option of attention_load]...
 import argparse
 import json
+import os
 import pathlib
 import re
 import signal
@@ -18,8 +19,9 @@ TIERS = ["background", "wait"]
 
 class Service:
     def __init__(self, build, options):
+        # What the rounds before compiled would spare this one its compiles, which are what is compared.
         self.process = subprocess.Popen([build / "samples/attention_service", "--port", "0", *options],
-                                        stdout=subprocess.PIPE, text=True)
+                                        stdout=subprocess.PIPE, text=True, env={**os.environ, "TLXJIT_DISK_CACHE": "0"})
         self.device = ""
         for line in self.process.stdout:
             if line.startswith("device "):
@@ -59,6 +61,7 @@ def main():
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--service", default="", help="options of attention_service")
     options, load_options = parser.parse_known_args()
+    busy = os.getloadavg()[0]  # of others: the figures of a busy machine say little
     runs, device = {tier: [] for tier in TIERS}, ""
     for round in range(options.rounds):
         for tier in TIERS if round % 2 == 0 else reversed(TIERS):
@@ -85,7 +88,7 @@ def main():
         cpu = re.search(r"model name\s*: (.*)", open("/proc/cpuinfo").read())
         figures = {"device": device, "cpu": cpu[1] if cpu else "", "commit": git("rev-parse", "HEAD"),
                    "tree": git("rev-parse", "HEAD^{tree}"), "dirty": bool(git("status", "--porcelain")),
-                   "load": " ".join(load_options), "rounds": options.rounds}
+                   "load_average_before": busy, "load": " ".join(load_options), "rounds": options.rounds}
         lines = [f'  "{name}": {json.dumps(value)},' for name, value in figures.items()]
         lines += ['  "rows": [', ",\n".join(f"    {json.dumps(row)}" for row in rows), "  ],"]
         all_runs = [{"tier": tier, **report} for tier, reports in runs.items() for report in reports]

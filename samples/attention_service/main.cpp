@@ -48,6 +48,8 @@ std::vector<Metrics::Reading> counters(const tlxjit::Engine& engine, const Kerne
   return {counter("engine_compiles_total", "Compiles begun.", e.compiles),
           counter("engine_memory_hits_total", "Kernels that the engine had.", e.memory_hits),
           counter("engine_memory_evictions_total", "Kernels that the engine dropped.", e.memory_evictions),
+          counter("engine_disk_hits_total", "Kernels that the disk cache had.", e.disk_hits),
+          counter("engine_disk_misses_total", "Kernels that it did not have.", e.disk_misses),
           counter("jit_misses_total", "Launches that found no version of their own.", j.misses),
           counter("jit_compiles_total", "Versions made.", j.compiles),
           counter("jit_failures_total", "Versions that could not be made.", j.failures),
