@@ -268,6 +268,27 @@ class Parser {
     while (ok_ && peek() != '}' && peek() != '\0') op(block, depth);
   }
 
+  /// Most stand there before, word for word: then nothing is read or copied.
+  void location(Op& op) {
+    skip();
+    const size_t begin = at_;
+    const std::string_view line = text_.substr(begin, text_.find_first_of("\n{", begin) - begin);
+    if (const auto found = locations_.find(line); found != locations_.end()) {
+      op.location = found->second;
+      at_ += line.size();
+      return;
+    }
+    Location location;
+    location.file = quoted();
+    const int64_t number = integer();
+    if (number < 1 || number > UINT32_MAX) return fail("a line number is 1 to 2^32 − 1");
+    location.line = static_cast<uint32_t>(number);
+    op.location = module_.add_location(location);
+    // Not where a file's name has a brace or a line break in it, or something else follows.
+    if (text_.substr(begin, at_ - begin) == line.substr(0, line.find_last_not_of(' ') + 1))
+      locations_.emplace(line, op.location);
+  }
+
   void op(Block& block, int depth) {
     auto made = std::make_unique<Op>();
     Op& op = *made;
@@ -300,14 +321,7 @@ class Parser {
         define(op.results[i], type(), &op);
       }
     }
-    if (accept('@')) {
-      Location location;
-      location.file = quoted();
-      const int64_t line = integer();
-      if (line < 1 || line > UINT32_MAX) return fail("a line number is 1 to 2^32 − 1");
-      location.line = static_cast<uint32_t>(line);
-      op.location = module_.add_location(location);
-    }
+    if (accept('@')) location(op);
     while (ok_ && accept('{')) {
       op.regions.emplace_back();
       this->block(op.regions.back(), depth + 1);
@@ -325,6 +339,7 @@ class Parser {
   uint32_t line_ = 1;  // at counted_to_
   Module module_;
   std::unordered_map<uint32_t, Value> values_;
+  std::unordered_map<std::string_view, uint32_t> locations_;  // by their text
   struct Seen {
     uint32_t number;
     size_t at;  // where it stands first
