@@ -94,8 +94,8 @@ std::string task_name(size_t i) { return "task_" + std::to_string(i); }
 llvm::Error link(std::span<const char> object, Program& program) {
   auto memory = jitlink::InProcessMemoryManager::Create();
   if (!memory) return memory.takeError();
-  auto graph = jitlink::createLinkGraphFromObject({{object.data(), object.size()}, "kernel"},
-                                                  std::make_shared<orc::SymbolStringPool>());
+  const auto names = std::make_shared<orc::SymbolStringPool>();  // outlives all that has a name
+  auto graph = jitlink::createLinkGraphFromObject({{object.data(), object.size()}, "kernel"}, names);
   if (!graph) return graph.takeError();
   auto code = std::make_shared<Code>(std::move(*memory));
   llvm::Error fault = llvm::Error::success();
