@@ -29,12 +29,12 @@ Error nothing_in_it() {
 
 Engine::Engine(EngineOptions options) {
   const auto made = guarded(Stage::load, [&]() -> Result<void> {
-    const int threads =
-        options.background_threads > 0 ? options.background_threads : std::max(1, runtime::usable_cpus() / 4);
-    auto background = std::make_shared<runtime::Background>(threads, options.background_queue);
-    auto kernels = std::make_shared<runtime::MemoryCache>(options.kept_kernels);
-    registry_ = std::make_shared<runtime::Registry>(std::move(options));
-    kernels_ = std::move(kernels);
+    auto registry = std::make_shared<runtime::Registry>(std::move(options));
+    const EngineOptions& o = registry->options();
+    auto background = std::make_shared<runtime::Background>(
+        o.background_threads > 0 ? o.background_threads : std::max(1, runtime::usable_cpus() / 4), o.background_queue);
+    kernels_ = std::make_shared<runtime::MemoryCache>(o.kept_kernels);
+    registry_ = std::move(registry);
     background_ = std::move(background);
     return {};
   });

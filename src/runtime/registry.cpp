@@ -2,34 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/runtime/registry_p.h"
 
-#include <sys/auxv.h>
-
-#include <cstdlib>
-
 #include "backends/nvidia/device_p.h"
+#include "src/runtime/options_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
 
-namespace {
-
-std::string environment(const EngineOptions& options, const char* name) {
-  if (!options.read_environment || getauxval(AT_SECURE) != 0) return {};
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-}  // namespace
-
 Registry::Registry(EngineOptions options) : options_(std::move(options)) {
-  if (options_.cpu_plugin.empty()) options_.cpu_plugin = environment(options_, "TLXJIT_CPU_PLUGIN");
-  if (auto folder = environment(options_, "TLXJIT_NVRTC_DIR"); !folder.empty())
-    options_.nvrtc_directories.push_back(std::move(folder));
+  std::vector<std::string> faults;
+  read_environment(options_, faults);
+  for (const std::string& fault : faults) log(fault);
   libraries_.push_back(nvidia::device_library(options_.libcuda, options_.nvrtc_directories));
   libraries_.push_back(cpu_library(options_));
-  if (environment(options_, "TLXJIT_DISK_CACHE") == "0") options_.disk_cache = false;
-  if (options_.system_cache_directory.empty())
-    options_.system_cache_directory = environment(options_, "TLXJIT_SYSTEM_CACHE_DIR");
   maker_ = std::make_unique<KernelMaker>(options_, [this](std::string_view text) { log(text); });
 }
 

@@ -20,6 +20,8 @@ namespace runtime {
 class Registry {
  public:
   explicit Registry(EngineOptions options);
+  /// As the program and the environment have set them.
+  const EngineOptions& options() const { return options_; }
 
   Result<std::shared_ptr<DeviceBackend>> open(std::string_view name);
   std::vector<std::shared_ptr<DeviceBackend>> open_all();
