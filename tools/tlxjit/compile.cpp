@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
-
 #include "backends/nvidia/emit/emit_p.h"
 #include "backends/nvidia/nvrtc_p.h"
 #include "src/runtime/guard_p.h"
+#include "src/runtime/options_p.h"
 #include "src/runtime/registry_p.h"
 #include "tlxjit/ir/text.h"
 #include "tools/tlxjit/commands.h"
@@ -104,8 +103,10 @@ class Compile {
   Result<void> ptx() {
     TLXJIT_TRY(source());
     nvidia::NvrtcSearch search;
-    search.directories = common_.nvrtc_directories;
-    if (const char* folder = secure_getenv("TLXJIT_NVRTC_DIR")) search.directories.emplace_back(folder);
+    EngineOptions engine = common_.engine();
+    std::vector<std::string> faults;  // of values that have nothing to do with it
+    runtime::read_environment(engine, faults);
+    search.directories = std::move(engine.nvrtc_directories);
     auto nvrtc = nvidia::Nvrtc::load(search);
     if (!nvrtc) return nvrtc.error();
     nvidia::NvrtcOptions options;
