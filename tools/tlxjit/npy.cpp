@@ -76,7 +76,7 @@ Result<Npy> parse_npy(std::string_view bytes, const std::string& name) {
     return runtime::error_of(ErrorKind::user, Stage::load, ErrorCode::bad_argument, name + " " + std::move(what));
   };
   if (!bytes.starts_with(magic) || bytes.size() < 10) return bad("is no file of NumPy's format");
-  const int version = bytes[6];
+  const int version = static_cast<unsigned char>(bytes[6]);
   const size_t digits = version == 1 ? 2 : 4;
   if (version < 1 || version > 3) return bad(fmt::format("has version {} of NumPy's format; 1 to 3 are read", version));
   if (bytes.size() < 8 + digits) return bad("ends within its header");

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace tlxjit::cli {
@@ -14,7 +15,7 @@ namespace tlxjit::cli {
 namespace {
 
 std::string left_text(double seconds) {
-  const auto s = static_cast<uint64_t>(seconds + 0.5);
+  const auto s = static_cast<uint64_t>(std::llround(seconds));
   if (s < 60) return fmt::format("{}s", s);
   if (s < 3600) return fmt::format("{}m {:02}s", s / 60, s % 60);
   return fmt::format("{}h {:02}m", s / 3600, s / 60 % 60);
