@@ -88,7 +88,7 @@ def main():
         cpu = re.search(r"model name\s*: (.*)", open("/proc/cpuinfo").read())
         figures = {"device": device, "cpu": cpu[1] if cpu else "", "commit": git("rev-parse", "HEAD"),
                    "tree": git("rev-parse", "HEAD^{tree}"), "dirty": bool(git("status", "--porcelain")),
-                   "load_average_before": busy, "load": " ".join(load_options), "rounds": options.rounds}
+                   "load_average_before": busy, "load": " ".join(pathlib.Path(word).name for word in load_options), "rounds": options.rounds}
         lines = [f'  "{name}": {json.dumps(value)},' for name, value in figures.items()]
         lines += ['  "rows": [', ",\n".join(f"    {json.dumps(row)}" for row in rows), "  ],"]
         all_runs = [{"tier": tier, **report} for tier, reports in runs.items() for report in reports]
