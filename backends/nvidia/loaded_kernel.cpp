@@ -194,6 +194,7 @@ TensorMapSpec map_spec(const AbiMap& map, const AbiTensor& tensor, const runtime
 Result<std::unique_ptr<runtime::LoadedKernel>> load_kernel(std::shared_ptr<Context> context,
                                                            std::span<const char> cubin, const std::string& entry,
                                                            const Abi& abi) {
+  const BesideCaptures beside(context->driver());
   auto module = Module::load(context, cubin);
   if (!module) return module.error();
   auto function = (*module)->function(entry, static_cast<unsigned>(abi.shared_bytes));
@@ -206,8 +207,11 @@ Result<std::unique_ptr<runtime::LoadedKernel>> load_kernel(std::shared_ptr<Conte
         "a program of `" + entry + "` does not fit a multiprocessor: use fewer warps or registers");
   auto nothing = DeviceBuffer::allocate(context, 256);
   if (!nothing) return nothing.error();
-  TLXJIT_TRY(nothing->fill(0));
-  TLXJIT_TRY(synchronize(*context, nullptr));
+  // On a stream of its own: what is put on the default one would become part of captures of others.
+  auto stream = create_stream(context);
+  if (!stream) return stream.error();
+  TLXJIT_TRY(nothing->fill(0, stream->get()));
+  TLXJIT_TRY(synchronize(*context, stream->get()));
   const int programs = context->info().sm_count * *blocks;
   return std::unique_ptr<runtime::LoadedKernel>(
       std::make_unique<NvidiaKernel>(std::move(context), std::move(*function), abi, programs, std::move(*nothing)));

@@ -60,7 +60,12 @@ class CaptureTest : public testing::Test {
     return good;
   }
 
-  Engine engine;
+  std::string told;  // by the log
+  Engine engine{[this] {
+    EngineOptions options;
+    options.log = [this](std::string_view text) { told.append(text) += '\n'; };
+    return options;
+  }()};
   Device device;
   std::shared_ptr<Driver> driver;
   std::shared_ptr<Context> context;
@@ -89,7 +94,7 @@ TEST_F(CaptureTest, WhatIsLoadedIsCapturedAndReplayed) {
   ASSERT_TRUE(d.fill(0xff).ok());
   begin();
   const auto done = f.launch(stream, arguments());
-  EXPECT_TRUE(done.ok()) << to_string(done.error());
+  EXPECT_TRUE(done.ok()) << (done.ok() ? "" : to_string(done.error()));
   EXPECT_TRUE(end_and_replay());
   expect_product();
 }
@@ -100,8 +105,9 @@ TEST_F(CaptureTest, VersionsAreLoadedBesideACapture) {
   ASSERT_TRUE(f.launch(stream, arguments()).ok());  // puts its own version into the queue
   begin();
   f.wait();  // loaded by another thread, while this one captures
-  EXPECT_EQ(f.counters().versions, 1u);
-  EXPECT_TRUE(f.launch(stream, arguments()).ok());
+  EXPECT_EQ(f.counters().versions, 1u) << told;
+  const auto done = f.launch(stream, arguments());
+  EXPECT_TRUE(done.ok()) << (done.ok() ? "" : to_string(done.error()));
   EXPECT_TRUE(end_and_replay());
   expect_product();
 }
