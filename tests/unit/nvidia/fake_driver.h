@@ -72,6 +72,8 @@ inline std::shared_ptr<Driver> fake_driver() {
   d->cuLibraryLoadData = [](CuLibrary* l, const void*, int*, void**, unsigned, int*, void**, unsigned) {
     return *l = reinterpret_cast<CuLibrary>(0x2000), fake_log().next;
   };
+  d->cuStreamCreate = [](CuStream* s, unsigned) { return *s = reinterpret_cast<CuStream>(0x5000), cu_success + 0; };
+  d->cuStreamDestroy = [](CuStream) { return cu_success + 0; };
   d->cuCtxSynchronize = [] { return cu_success + 0; };
   d->cuLibraryUnload = [](CuLibrary) { return ++fake_log().unloaded, cu_success + 0; };
   d->cuLibraryGetKernel = [](CuKernel* k, CuLibrary, const char*) {
