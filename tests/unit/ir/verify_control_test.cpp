@@ -31,6 +31,22 @@ TEST(VerifyControl, Variables) {
   });
 }
 
+TEST(VerifyControl, PromisesOfParameters) {
+  in_module({
+      {"%30 = dim [name = \"M\", multiple = 0] : i32", "1: dim: multiple is an integer from 1 on"},
+      {"%30 = scalar [name = \"s\", multiple = 1.5] : i32", "1: scalar: multiple is an integer from 1 on"},
+      {"%30 = scalar [name = \"s\", min = 1] : f32", "1: scalar: min is for a scalar of integers"},
+      {"%30 = scalar [name = \"s\", max = 300] : u8", "1: scalar: max is a number of u8"},
+      {"%30 = scalar [name = \"s\", min = 5, max = 4] : i32", "1: scalar: its greatest value is below its least"},
+      {"%30 = tensor %0 [name = \"t\", strides = <1>] : tensor<1xf32>",
+       "1: tensor: strides has one number per axis but the last"},
+      {"%30 = tensor %0, %0 [name = \"t\", strides = <-2>] : tensor<2xf32>",
+       "1: tensor: a stride is 0 or more, or -1 for any"},
+      {"%30 = tensor %0 [name = \"t\", align = 12] : tensor<1xf32>", "1: tensor: align is a power of two"},
+      {"%30 = tensor %0 [name = \"t\", narrow = 2] : tensor<1xf32>", "1: tensor: narrow is 1, or not there"},
+  });
+}
+
 TEST(VerifyControl, Parameters) {
   in_module({
       {"%30 = scalar [name = \"\"] : f32", "1: scalar: needs a name"},
