@@ -57,16 +57,20 @@ bool dispatch(const Engine& engine, const Device& device, bool quick, std::vecto
   return true;
 }
 
-/// The first call of each of 20 new keys, whose generic version is there.
-bool first_calls(const Engine& engine, const Device& device, std::vector<Row>& rows) {
+/// The first call of each of 20 new keys, whose generic version is there. Each tier has an engine that has compiled
+/// nothing.
+bool first_calls(const CpuOptions& cpu, std::vector<Row>& rows) {
   alignas(64) static float room[4][96 * 64];
   alignas(64) static int32_t offsets[2] = {};
   double median[2] = {}, warm = 0;
   for (const Tier tier : {Tier::Background, Tier::Wait}) {
+    const Engine engine = cpu_engine(cpu, 2);
+    const auto device = engine.device("cpu");
+    if (!device) return fault(device.error());
     JitOptions options;
     options.tier = tier;
     options.numbers = {{"T", Policy::exact()}};
-    const JitFunction function(engine, device, "attention", jagged, options);
+    const JitFunction function(engine, *device, "attention", jagged, options);
     const auto call = [&](int32_t tokens) {
       offsets[1] = tokens;
       const auto x = [&](int i) { return tensor<float>(room[i], {tokens, 1, 64}); };
@@ -103,7 +107,7 @@ bool add_runtime(const CpuOptions& options, const Options& common, std::vector<R
   const Engine engine = cpu_engine(options, 2);
   const auto device = engine.device("cpu");
   if (!device) return fault(device.error());
-  return dispatch(engine, *device, common.quick, rows) && first_calls(engine, *device, rows);
+  return dispatch(engine, *device, common.quick, rows) && first_calls(options, rows);
 }
 
 }  // namespace tlxjit::bench
