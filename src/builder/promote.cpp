@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "src/builder/state_p.h"
 
@@ -10,26 +12,24 @@ TLXJIT_NAMESPACE_BEGIN
 
 namespace {
 
-using Known = std::map<Value, Value>;  // variable → the value it holds here
-
 /// Reads whose variable holds a known value take that value; what loops and branches assign is unknown after
 /// them and, for loops, inside them.
 class Forwarding {
  public:
-  explicit Forwarding(Module& module) : replacement_(module.value_count(), no_value) {}
+  explicit Forwarding(Module& module)
+      : replacement_(module.value_count(), no_value), held_(module.value_count(), no_value) {}
 
-  void block(Block& block, Known& known) {
-    for (auto& op : block.ops) this->op(*op, known);
+  void block(Block& block) {
+    for (auto& op : block.ops) this->op(*op);
   }
 
  private:
-  void op(Op& op, Known& known) {
+  void op(Op& op) {
     for (Value& v : op.operands)
       if (replacement_[v] != no_value) v = replacement_[v];
-    if (op.code == OpCode::var) known[op.results[0]] = op.operands[0];
-    if (op.code == OpCode::set) known[op.operands[0]] = op.operands[1];
-    if (op.code == OpCode::get)
-      if (auto found = known.find(op.operands[0]); found != known.end()) replacement_[op.results[0]] = found->second;
+    if (op.code == OpCode::var) hold(op.results[0], op.operands[0]);
+    if (op.code == OpCode::set) hold(op.operands[0], op.operands[1]);
+    if (op.code == OpCode::get) replacement_[op.results[0]] = held_[op.operands[0]];
     if (op.regions.empty()) return;
 
     std::set<Value> assigned;
@@ -39,15 +39,26 @@ class Forwarding {
       });
     const bool repeats = op.code != OpCode::if_;
     if (repeats)
-      for (Value v : assigned) known.erase(v);
+      for (Value v : assigned) hold(v, no_value);
     for (Block& region : op.regions) {
-      Known inside = known;
-      block(region, inside);
+      const size_t before = former_.size();
+      block(region);
+      while (former_.size() > before) {
+        held_[former_.back().first] = former_.back().second;
+        former_.pop_back();
+      }
     }
-    for (Value v : assigned) known.erase(v);
+    for (Value v : assigned) hold(v, no_value);
+  }
+
+  void hold(Value variable, Value value) {
+    former_.emplace_back(variable, held_[variable]);
+    held_[variable] = value;
   }
 
   std::vector<Value> replacement_;
+  std::vector<Value> held_;                      // variable → the value that it holds here, if known
+  std::vector<std::pair<Value, Value>> former_;  // what `hold` has changed, to be put back after a region
 };
 
 /// Which ops a module needs: those that do more than give a value, what those use, and the assignments to variables
@@ -112,8 +123,7 @@ void sweep(Module& module, Block& block, const Needed& needed) {
 }  // namespace
 
 void promote_variables(Module& module) {
-  Known known;
-  Forwarding(module).block(module.body, known);
+  Forwarding(module).block(module.body);
   const Needed needed(module);
   sweep(module, module.body, needed);
 }

@@ -36,13 +36,13 @@ Tile reduction(const char* kind, const Operand& x, int axis, ReduceOptions optio
   return s->handle(s->emit(OpCode::reduce, {v}, {type}, std::move(attrs), x.at), x.at);
 }
 
-/// reduce.custom and scan.custom: runs `join` once to write the region.
 /// The kernel of x where this is no Reduction, after a fault in it.
 BuilderState* refuses(Reduction kind, const Operand& x) {
   BuilderState* s = x.tile.state.get();
   return s && !s->knows(kind, Reduction::bit_xor, "Reduction", x.at) ? s : nullptr;
 }
 
+/// reduce.custom and scan.custom: runs `join` once to write the region.
 std::vector<Tile> custom(OpCode code, std::initializer_list<Operand> xs, int axis, Attrs attrs, const JoinMany& join) {
   BuilderState* kernel = kernel_of(pointers(xs));
   if (!kernel) return {of_no_kernel(pointers(xs), not_tiles, xs.size() ? xs.begin()->at : std::source_location())};

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "src/codegen/emitter_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -113,47 +111,6 @@ void Emitter::branch(const Op& op) {
     flush_all();
   }
   out_->close();
-}
-
-namespace {
-
-/// What an op and its regions do to a storage (a variable or an accumulator) and to names of it.
-struct Touch {
-  bool writes = false;
-  bool reads = false;
-};
-
-Touch touch(const Op& op, Value storage, std::vector<Value>& names) {
-  Touch t;
-  const auto visit = [&](const Op& o) {
-    const bool used = std::any_of(o.operands.begin(), o.operands.end(),
-                                  [&](Value v) { return std::find(names.begin(), names.end(), v) != names.end(); });
-    t.reads |= used;
-    // A broadcast shares its operand's registers.
-    if (used && o.code == OpCode::broadcast) names.push_back(o.result());
-    t.writes |=
-        (o.code == OpCode::set || o.code == OpCode::acc_write || o.code == OpCode::dot) && o.operand(0) == storage;
-  };
-  visit(op);
-  for (const Block& region : op.regions) walk(region, visit);
-  return t;
-}
-
-}  // namespace
-
-/// Whether the result of a `get` or `acc.read` may share the storage's registers: nothing overwrites
-/// them before the last use. Uses stand behind the op in its block, or in regions there.
-bool Emitter::alias_is_safe(const Op& op, const Block& block, size_t index) const {
-  if (!block.ops.empty() && block.ops.back()->code == OpCode::yield) return false;  // a later region may use it
-  std::vector<Value> names = {op.result()};
-  bool written = false;
-  for (size_t i = index + 1; i < block.ops.size(); ++i) {
-    const Touch t = touch(*block.ops[i], op.operand(0), names);
-    if (t.reads && written) return false;
-    if (t.reads && t.writes && !block.ops[i]->regions.empty()) return false;
-    written |= t.writes;
-  }
-  return true;
 }
 
 TLXJIT_NAMESPACE_END

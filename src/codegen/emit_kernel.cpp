@@ -8,7 +8,13 @@ TLXJIT_NAMESPACE_BEGIN
 
 Emitter::Emitter(const Module& module, const Abi& abi, const Placement& placement, const TileLayouts& layouts,
                  GpuTarget& target)
-    : module_(module), abi_(abi), placement_(placement), layouts_(layouts), target_(target), ranges_(module) {
+    : module_(module),
+      abi_(abi),
+      placement_(placement),
+      layouts_(layouts),
+      target_(target),
+      ranges_(module),
+      aliases_(module) {
   names_.resize(module.value_count());
 }
 
@@ -25,8 +31,8 @@ void Emitter::fail(const Op& op, const std::string& message, ErrorCode code) {
 Result<std::string> Emitter::run(const std::string& entry) {
   Writer kernel;
   out_ = &kernel;
-  for (const AbiScalar& dim : abi_.dims) names_[dim.value] = "d_" + identifier(dim.name);
-  for (const AbiScalar& scalar : abi_.scalars) names_[scalar.value] = "s_" + identifier(scalar.name);
+  for (const AbiScalar& dim : abi_.dims) names_[dim.value] = parameter_name('d', dim.value, dim.name);
+  for (const AbiScalar& scalar : abi_.scalars) names_[scalar.value] = parameter_name('s', scalar.value, scalar.name);
   kernel.open(target_.signature(*this, entry) + " {");
   target_.setup(*this);
   module_scalars();

@@ -39,8 +39,23 @@ const char* register_type(Elem elem) { return is_packed(elem) ? "u32" : c_type(e
 
 std::string identifier(std::string_view text) {
   std::string out;
-  for (char c : text) out += isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  for (const char c : text) {
+    const bool known = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    out += known ? c : '_';
+  }
   return out;
+}
+
+std::string parameter_name(char kind, Value value, std::string_view name) {
+  const std::string known = identifier(name);
+  const bool is_of_its_own = known == name && name.find("_stride") == std::string_view::npos;
+  return is_of_its_own ? fmt::format("{}_{}", kind, name) : fmt::format("{}{}_{}", kind, value, known);
+}
+
+std::string name_of(const AbiTensor& tensor) { return parameter_name('t', tensor.value, tensor.name); }
+
+std::string stride_name(const AbiTensor& tensor, size_t axis) {
+  return fmt::format("{}_stride{}", name_of(tensor), axis);
 }
 
 std::string literal(const Op& constant, Elem elem) {
@@ -94,7 +109,9 @@ void Emitter::scalar_op(const Op& op) {
   const Value v = op.result();
   const Elem elem = module_.type(v).elem;
   switch (op.code) {
-    case OpCode::constant: return;
+    case OpCode::constant:  // a literal where it is used
+      if (!is_float(elem) || elem == Elem::f32 || elem == Elem::f64) return;
+      break;
     case OpCode::program_id: names_[v] = target_.program_id(); return;
     case OpCode::num_programs: names_[v] = target_.num_programs(); return;
     case OpCode::replica: names_[v] = replica(); return;
@@ -175,7 +192,7 @@ std::string Emitter::element(const Op& op, Elem in, const std::string& dest, con
       // 0.
       const bool quotient = op.code == OpCode::div;
       if (in == Elem::i32 && module_.type(op.result()).is_scalar()) return equals(value);
-      const Range by = ranges_.of(op.operand(1));
+      const NumberRange by = ranges_.of(op.operand(1));
       if (is_signed_int(in) && by.low <= -1 && by.high >= -1)
         value = fmt::format("{} == -1 ? {} : {}", b, quotient ? negated(in, a) : "0", value);
       if (by.low <= 0 && by.high >= 0)
@@ -184,7 +201,7 @@ std::string Emitter::element(const Op& op, Elem in, const std::string& dest, con
     }
     case OpCode::ceil_div: {
       if (in != Elem::i32) return equals(fmt::format("{0} / {1} + ({0} % {1} != 0)", a, b));
-      const Range high = ranges_.of(op.operand(0)), step = ranges_.of(op.operand(1));
+      const NumberRange high = ranges_.of(op.operand(0)), step = ranges_.of(op.operand(1));
       if (high.high + step.high - 1 <= range_of(Elem::u32).high)
         return equals(fmt::format("(i32)(((u32){0} + ((u32){1} - 1u)) / (u32){1})", a, b));
       return equals(fmt::format("(i32)((u32){0} / (u32){1} + ((u32){0} % (u32){1} != 0u))", a, b));

@@ -8,7 +8,7 @@ TLXJIT_NAMESPACE_BEGIN
 
 std::vector<std::string> Emitter::register_names(Value v) const {
   const Type& type = module_.type(v);
-  const int n = layouts_.fragment(v).registers(type.elem);
+  const int n = layouts_.fragment(v).variables(type.elem);
   std::vector<std::string> names;
   names.reserve(static_cast<size_t>(n));
   for (int r = 0; r < n; ++r) names.push_back(fmt::format("v{}_{}", v, r));
@@ -197,7 +197,7 @@ void Emitter::tile_op(const Op& op, const Block& block, size_t index) {
         names = registers_[op.operand(0)];
       else
         accumulator_columns(op, names);
-      if (alias_is_safe(op, block, index)) return alias(v, std::move(names), no_value);
+      if (aliases_.safe(block, index)) return alias(v, std::move(names), no_value);
       copies_.insert(v);
       return declare_registers(v, &names);
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/codegen/abi_p.h"
+#include "src/codegen/aliases_p.h"
 #include "src/codegen/target_p.h"
 #include "src/codegen/writer_p.h"
 #include "src/ir/ranges_p.h"
@@ -80,7 +81,6 @@ class Emitter {
   void branch(const Op& op);
   void variable(const Op& op);
   void assign(const Op& op, Value variable, Value value);
-  bool alias_is_safe(const Op& op, const Block& block, size_t index) const;
 
   // emit_scalar.cpp
   void scalar_op(const Op& op);
@@ -114,6 +114,7 @@ class Emitter {
   const TileLayouts& layouts_;
   GpuTarget& target_;
   Ranges ranges_;
+  const Aliases aliases_;
   Writer* out_ = nullptr;
   const TaskPlace* place_ = nullptr;
   bool asked_[static_cast<size_t>(Context::count)] = {};
@@ -134,8 +135,13 @@ inline constexpr const char* own_rounding =
     "with a rounding or saturation of its own is not supported by this back end";
 /// C type of a tile's register: `u32` for packed pairs.
 const char* register_type(Elem elem);
-/// `text` as a C identifier.
+/// `text` as a part of a C identifier.
 std::string identifier(std::string_view text);
+/// A parameter in C: `d_N`. The value's number keeps apart what C cannot, or what a stride is called: `d3_B_1` of
+/// `B+1`.
+std::string parameter_name(char kind, Value value, std::string_view name);
+std::string name_of(const AbiTensor& tensor);
+std::string stride_name(const AbiTensor& tensor, size_t axis);
 /// A constant op's value as a C literal.
 std::string literal(const Op& constant, Elem elem);
 std::string literal(int64_t number, Elem elem);  // of an integer type or b1

@@ -55,6 +55,7 @@ const char* to_string(ErrorCode code) {
     case ErrorCode::cancelled: return "cancelled";
     case ErrorCode::forked: return "forked";
     case ErrorCode::capturing: return "capturing";
+    case ErrorCode::host_threw: return "host_threw";
   }
   return "unknown";
 }

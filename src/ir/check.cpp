@@ -1,5 +1,7 @@
 // src/ir/check.cpp — checks an op against its row of the op table, then by family.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+
 #include "src/ir/access_p.h"
 #include "src/ir/check_p.h"
 
@@ -75,6 +77,10 @@ std::string check_count(const Module& module, Value count, const char* what) {
   return n >= 0 ? "" : std::string(what) + " is 0 or more, not " + std::to_string(n);
 }
 
+bool has_control(std::string_view name) {
+  return std::ranges::any_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
 bool is_elementwise(OpCode code) {
   switch (info(code).family) {
     case Family::arith:
@@ -120,6 +126,7 @@ std::string check_op(const Module& module, const Op& op) {
   if (static_cast<int>(op.regions.size()) != row.regions)
     return "has " + std::to_string(row.regions) + " regions, not " + std::to_string(op.regions.size());
   if (std::string what = check_attributes(op, row); !what.empty()) return what;
+  if (has_control(op.attrs.text("name"))) return "its name has a control character";
 
   for (Value v : op.results)
     if (module.type(v).has_elements() && !known(module.type(v).elem))

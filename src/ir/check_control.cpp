@@ -35,7 +35,8 @@ std::string check_schedule(const Module& module, const Op& op) {
   if (region.args.size() != 1 || !is_i32(module.type(region.args[0]))) return "the region has one index (i32)";
   if (region.ops.empty() || region.ops.back()->code != OpCode::yield) return "the region ends with a yield";
   const Op& yield = *region.ops.back();
-  if (static_cast<int32_t>(yield.operands.size()) != result.slots + 1) return "the region yields b1 and the indices";
+  if (yield.operands.empty() || static_cast<int64_t>(yield.operands.size()) - 1 != result.slots)
+    return "the region yields b1 and the indices";
   if (module.type(yield.operands[0]) != Type::scalar(Elem::b1)) return "the region's first value is a b1";
   if (std::string what = check_indices(module, yield, 1); !what.empty()) return what;
   if (std::string what = check_indices(module, op, 0); !what.empty()) return what;

@@ -22,6 +22,9 @@ std::string format_fields(const std::vector<RingField>& fields);
 /// The inverse; nothing when the text is malformed.
 std::optional<std::vector<RingField>> parse_fields(std::string_view text);
 
+/// Whether a name has a control character, which would break the lines it is told in.
+bool has_control(std::string_view name);
+
 /// Whether an op maps scalars to a scalar and tiles of one shape to a tile of that shape, element by element.
 bool is_elementwise(OpCode code);
 

@@ -40,6 +40,7 @@ std::string check_declaration(const Module& module, const Op& op) {
   for (size_t i = 0; i < fields->size(); ++i)
     for (size_t j = 0; j < i; ++j)
       if ((*fields)[i].name == (*fields)[j].name) return "two fields have the name '" + (*fields)[i].name + "'";
+  if (has_control(op.attrs.text("fields"))) return "the name of a field has a control character";
   for (const RingField& field : *fields)
     if (!field.view.shape.valid() || field.view.shape.rank < 1)
       return "field '" + field.name + "' is no tile of rank 1 to 5";
@@ -67,6 +68,7 @@ std::string check_end(const Module& module, const Op& op) {
   if ((module.def(op.operands[0])->code == OpCode::acquire) != (op.code == OpCode::publish))
     return op.code == OpCode::publish ? "publishes an acquired slot; this one was waited for"
                                       : "releases a slot that was waited for; this one was acquired";
+  if (op.attrs.find("implied") && op.attrs.integer("implied") != 1) return "implied is 1";
   return {};
 }
 

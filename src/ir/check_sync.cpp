@@ -70,8 +70,8 @@ std::string check_sync(const Module& module, const Op& op) {
       if (op.code == OpCode::arrive && op.attrs.text("per") != "instance" && op.attrs.text("per") != "warp")
         return "per is instance or warp";
       if (op.attrs.find("pending") && op.attrs.integer("pending", -1) < 0) return "pending is at least 0";
-      if (op.code == OpCode::expect && (op.attrs.integer("bytes") < 1 || op.attrs.integer("bytes") >= 1 << 20))
-        return "bytes are 1 to 2^20 − 1";
+      if (op.code == OpCode::expect && (op.attrs.integer("bytes") < 1 || op.attrs.integer("bytes") > INT32_MAX))
+        return "bytes are 1 to 2^31 − 1";
       if (op.code == OpCode::wait)
         if (std::string what = check_index(module, op.operands[2], 2, "phase"); !what.empty()) return what;
       return check_index(module, op.operands[1], module.type(op.operands[0]).slots, "slot");

@@ -21,7 +21,7 @@ struct Evaluated {
 /// Whether an integer type or b1 has this number. Of u64 only numbers below 2^63 are known here.
 bool fits(int64_t number, Elem elem);
 
-/// The integer that the low bits of a scalar argument's pattern stand for.
+/// The integer that the low bits of a scalar argument's pattern stand for; of a u64 of 2^63 or more, 2^64 less.
 int64_t integer_of(uint64_t pattern, Elem elem);
 
 /// The number that an integer or b1 scalar is known to be: a constant, or a dim or parameter promised to be one number.

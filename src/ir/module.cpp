@@ -3,6 +3,7 @@
 #include "tlxjit/ir/module.h"
 
 #include <array>
+#include <memory>
 #include <unordered_map>
 
 TLXJIT_NAMESPACE_BEGIN
@@ -91,9 +92,9 @@ int op_count() { return static_cast<int>(op_table.size()); }
 
 std::optional<OpCode> parse_op_code(std::string_view text) {
   static const auto* index = [] {
-    auto* map = new std::unordered_map<std::string_view, OpCode>();
+    auto map = std::make_unique<std::unordered_map<std::string_view, OpCode>>();
     for (const OpInfo& row : op_table) map->emplace(row.text, row.code);
-    return map;
+    return map.release();
   }();
   auto found = index->find(text);
   if (found == index->end()) return std::nullopt;

@@ -272,10 +272,14 @@ class Parser {
   void location(Op& op) {
     skip();
     const size_t begin = at_;
-    const std::string_view line = text_.substr(begin, text_.find_first_of("\n{", begin) - begin);
-    if (const auto found = locations_.find(line); found != locations_.end()) {
+    // As it is written where the file's name has nothing to escape.
+    size_t end = std::min(text_.find_first_of("\"\\", begin + 1), text_.size() - 1) + 1;
+    while (end < text_.size() && text_[end] == ' ') ++end;
+    while (end < text_.size() && isdigit(static_cast<unsigned char>(text_[end]))) ++end;
+    const std::string_view whole = text_.substr(begin, end - begin);
+    if (const auto found = locations_.find(whole); found != locations_.end()) {
       op.location = found->second;
-      at_ += line.size();
+      at_ = end;
       return;
     }
     Location location;
@@ -284,9 +288,7 @@ class Parser {
     if (number < 1 || number > UINT32_MAX) return fail("a line number is 1 to 2^32 − 1");
     location.line = static_cast<uint32_t>(number);
     op.location = module_.add_location(location);
-    // Not where a file's name has a brace or a line break in it, or something else follows.
-    if (text_.substr(begin, at_ - begin) == line.substr(0, line.find_last_not_of(' ') + 1))
-      locations_.emplace(line, op.location);
+    if (at_ == end) locations_.emplace(whole, op.location);
   }
 
   void op(Block& block, int depth) {

@@ -8,36 +8,36 @@ TLXJIT_NAMESPACE_BEGIN
 
 namespace {
 
-constexpr Range unknown = {-(Bound{1} << 100), Bound{1} << 100};
+constexpr NumberRange unknown = {-(Bound{1} << 100), Bound{1} << 100};
 
 }  // namespace
 
-Range range_of(Elem elem) {
+NumberRange range_of(Elem elem) {
   if (elem == Elem::b1) return {0, 1};
   const int n = is_int(elem) ? bits(elem) : 64;
   if (is_unsigned_int(elem)) return {0, (Bound{1} << n) - 1};
   return {-(Bound{1} << (n - 1)), (Bound{1} << (n - 1)) - 1};
 }
 
-Range Ranges::of(Value v) {
+NumberRange Ranges::of(Value v) {
   if (auto found = known_.find(v); found != known_.end()) return found->second;
   const Type& type = module_.type(v);
-  const Range all = range_of(type.elem);
+  const NumberRange all = range_of(type.elem);
   const Op* op = module_.def(v);
   if (!type.is_scalar() || !op) return all;
   // A longer chain of values that nothing has asked for yet would exhaust the stack.
   constexpr int max_depth = 256;
   if (depth_ == max_depth) return all;
   ++depth_;
-  Range r = compute(*op, all);
+  NumberRange r = compute(*op, all);
   --depth_;
   if (!r.within(all)) r = all;  // it may wrap
   known_[v] = r;
   return r;
 }
 
-Range Ranges::exact(const Op& op) {
-  const Range a = of(op.operand(0)), b = of(op.operand(1));
+NumberRange Ranges::exact(const Op& op) {
+  const NumberRange a = of(op.operand(0)), b = of(op.operand(1));
   if (op.code == OpCode::add) return {a.low + b.low, a.high + b.high};
   if (op.code == OpCode::sub) return {a.low - b.high, a.high - b.low};
   Bound p[4];
@@ -52,12 +52,12 @@ void Ranges::set_loop(Value variable, Value low, Value high) {
   known_[variable] = {first, std::max(first, of(high).high - 1)};
 }
 
-Range Ranges::compute(const Op& op, const Range& all) {
+NumberRange Ranges::compute(const Op& op, const NumberRange& all) {
   switch (op.code) {
     case OpCode::constant: {
       const Attr* attr = op.attrs.find("value");
       const auto* i = attr ? std::get_if<int64_t>(attr) : nullptr;
-      return i ? Range{*i, *i} : all;
+      return i ? NumberRange{*i, *i} : all;
     }
     case OpCode::dim: return {op.attrs.integer("min", 0), op.attrs.integer("max", INT32_MAX)};
     case OpCode::scalar: {
@@ -72,26 +72,26 @@ Range Ranges::compute(const Op& op, const Range& all) {
     case OpCode::mul: return exact(op);
     case OpCode::div:
     case OpCode::ceil_div: {
-      const Range a = of(op.operand(0)), b = of(op.operand(1));
+      const NumberRange a = of(op.operand(0)), b = of(op.operand(1));
       if (a.low < 0 || b.low < 1) return all;
       const bool up = op.code == OpCode::ceil_div;
       return {(a.low + (up ? b.high - 1 : 0)) / b.high, (a.high + (up ? b.low - 1 : 0)) / b.low};
     }
     case OpCode::mod: {
-      const Range a = of(op.operand(0)), b = of(op.operand(1));
+      const NumberRange a = of(op.operand(0)), b = of(op.operand(1));
       if (a.low < 0 || b.low < 1) return all;
       return {0, std::min(a.high, b.high - 1)};
     }
     case OpCode::min: {
-      const Range a = of(op.operand(0)), b = of(op.operand(1));
+      const NumberRange a = of(op.operand(0)), b = of(op.operand(1));
       return {std::min(a.low, b.low), std::min(a.high, b.high)};
     }
     case OpCode::max: {
-      const Range a = of(op.operand(0)), b = of(op.operand(1));
+      const NumberRange a = of(op.operand(0)), b = of(op.operand(1));
       return {std::max(a.low, b.low), std::max(a.high, b.high)};
     }
     case OpCode::select: {
-      const Range a = of(op.operand(1)), b = of(op.operand(2));
+      const NumberRange a = of(op.operand(1)), b = of(op.operand(2));
       return {std::min(a.low, b.low), std::max(a.high, b.high)};
     }
     case OpCode::cast: {
@@ -99,8 +99,8 @@ Range Ranges::compute(const Op& op, const Range& all) {
       return is_float(from.elem) ? all : of(op.operand(0));
     }
     case OpCode::bit_and: {
-      const Range a = of(op.operand(0)), b = of(op.operand(1));
-      return a.low >= 0 && b.low >= 0 ? Range{0, std::min(a.high, b.high)} : all;
+      const NumberRange a = of(op.operand(0)), b = of(op.operand(1));
+      return a.low >= 0 && b.low >= 0 ? NumberRange{0, std::min(a.high, b.high)} : all;
     }
     default: return all;
   }

@@ -1,5 +1,6 @@
 // src/ir/signature_p.h — what a call binds before a kernel runs: parameters, and the numbers that the host makes of
-// them. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// them.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
 #include <string>

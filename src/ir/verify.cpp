@@ -13,6 +13,8 @@ TLXJIT_NAMESPACE_BEGIN
 
 namespace {
 
+constexpr int64_t most_threads = 1024;  // of a program on a device
+
 class Verifier {
  public:
   explicit Verifier(const Module& module)
@@ -27,6 +29,10 @@ class Verifier {
       if (const Attr* attr = module_.attrs.find(name))
         if (const auto* n = std::get_if<int64_t>(attr); !n || *n < 0 || *n > INT32_MAX)
           report_module(std::string(name) + " is 0 to 2^31 − 1");
+    if (const int64_t n = module_.attrs.integer("threads");
+        module_.level == Level::lowered && module_.target != "cpu" && faults_.empty() && (n < 1 || n > most_threads))
+      report_module("threads is 1 to " + std::to_string(most_threads) + " on " + module_.target);
+    if (has_control(module_.name)) report_module("its name has a control character");
     if (!module_.body.args.empty()) report_module("a kernel's body has no arguments");
     block(module_.body, Place::module);
     if (!tasks_) report_module("the kernel has no task: use task()");
@@ -38,6 +44,7 @@ class Verifier {
       report_module("rings lists barriers after each of which stands another of as many slots");
     if (faults_.empty()) verify_signature(module_, report);
     if (faults_.empty()) verify_unfinished(module_, report);
+    if (module_.level == Level::lowered && faults_.empty()) verify_lowered(module_, report);
     if (module_.level == Level::portable) {
       if (faults_.empty()) verify_cluster(module_, report);
       if (faults_.empty()) verify_schedule(module_, report);
@@ -64,7 +71,9 @@ class Verifier {
     Op op;
     op.code = OpCode::task;
     report(op, std::move(what));
-    faults_.back().message = "kernel '" + module_.name + "': " + faults_.back().message.substr(6);
+    std::string name = module_.name;
+    if (has_control(name)) std::ranges::replace_if(name, [](char c) { return has_control({&c, 1}); }, '?');
+    faults_.back().message = "kernel '" + name + "': " + faults_.back().message.substr(6);
   }
 
   std::string misplaced(const Op& op, Place place) {

@@ -31,6 +31,9 @@ void verify_signature(const Module& module, const Report& report);
 /// Tiles of a counter: one replica takes them, and each task iterates them once, directly.
 void verify_schedule(const Module& portable, const Report& report);
 
+/// Memory that lowered modules name: words of the workspace; for devices, where in shared memory all is, apart.
+void verify_lowered(const Module& lowered, const Report& report);
+
 /// Boxes of tensor views: in one window at most, not before it; copies end whole rows.
 void verify_views(const Module& portable, const Report& report);
 

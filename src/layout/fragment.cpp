@@ -46,11 +46,7 @@ int Fragment::elements() const {
   return 0;
 }
 
-int Fragment::registers(Elem elem) const {
-  const int n = elements();
-  if (is_packed(elem)) return (n + 1) / 2;
-  return bits(elem) == 64 ? 2 * n : n;
-}
+int Fragment::variables(Elem elem) const { return is_packed(elem) ? (elements() + 1) / 2 : elements(); }
 
 FragmentCoordinate Fragment::coordinate(int element) const {
   switch (kind) {

@@ -36,8 +36,8 @@ struct Fragment {
   bool valid() const;
   /// Elements that one thread holds.
   int elements() const;
-  /// 32-bit registers of one thread; elements of 16 bits are packed in pairs c = 0, 1.
-  int registers(Elem elem) const;
+  /// Variables of one thread: one for each element; elements of 16 bits are packed in pairs c = 0, 1.
+  int variables(Elem elem) const;
   FragmentCoordinate coordinate(int element) const;
   /// Extent along the rows and along the columns; 1 where the fragment does not have the axis.
   int rows() const;

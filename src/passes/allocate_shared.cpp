@@ -33,6 +33,12 @@ Result<void> allocate_shared(Module& module, const Target& target) {
     if (!op->attrs.find("swizzle")) op->attrs.set("swizzle", choose_swizzle(module.type(op->result()), target));
     if (op->attrs.integer("swizzle")) coarse.insert(&owner_of(module, *op));
   }
+  std::set<const Op*> copied;  // owners of storage that tensor maps reach: on multiples of 128 bytes
+  if (target.tensor_maps)
+    walk(module.body, [&](const Op& op) {
+      if (op.code == OpCode::copy_load || op.code == OpCode::copy_store)
+        copied.insert(&owner_of(module, *module.def(op.operands[1])));
+    });
   // Swizzled buffers first: they want the coarsest alignment, so nothing is lost between them.
   int64_t offset = 0;
   const Op* largest = nullptr;
@@ -42,7 +48,7 @@ Result<void> allocate_shared(Module& module, const Target& target) {
       if (op->code != OpCode::buffer || !op->operands.empty() || (coarse.count(op.get()) != 0) != swizzled) continue;
       const Type& type = module.type(op->results[0]);
       const int64_t slot = round_up(type.shape.elements() * bytes(type.elem), swizzled ? 1024 : 16);
-      offset = round_up(offset, swizzled ? 1024 : 16);
+      offset = round_up(offset, swizzled ? 1024 : copied.count(op.get()) ? 128 : 16);
       op->attrs.set("offset", offset);
       offset += slot * type.slots;
       if (slot * type.slots > largest_bytes) largest = op.get(), largest_bytes = slot * type.slots;

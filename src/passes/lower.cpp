@@ -99,7 +99,7 @@ Result<Module> lower(const Module& portable, const Target& target) {
   module.target = target.name;
   std::set<Value> by_hand;
   for (const auto& op : module.body.ops)
-    if (op->code == OpCode::barrier) by_hand.insert(op->result());
+    if (op->code == OpCode::barrier || op->code == OpCode::buffer) by_hand.insert(op->result());
   lower_schedules(module);
   TLXJIT_TRY(lower_accumulators(module));
   TLXJIT_TRY(place_waits(module, by_hand));

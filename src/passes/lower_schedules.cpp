@@ -87,7 +87,7 @@ class Lowering : public Rewriter {
 
   /// Appends the schedule's region for tile t; gives `taken` and the indices.
   std::vector<Value> map_tile(const Plan& plan, Value t, OpBuilder& b) {
-    std::vector<std::pair<Value, Value>> map = {{plan.region.args[0], t}};
+    std::unordered_map<Value, Value> map = {{plan.region.args[0], t}};
     Block copy;
     OpBuilder inner = b.in(copy);
     clone_ops(plan.region, map, inner);
@@ -115,8 +115,7 @@ class Lowering : public Rewriter {
     Block& region = each.regions[0];
     for (size_t i = 0; i < region.args.size(); ++i) replace(region.args[i], indices[i + 1]);
     run(region);
-    for (auto& op : region.ops) b.out->push_back(std::move(op));
-    region.ops.clear();
+    splice(region, b);
   }
 
   void iterate(Op& each, OpBuilder& b) {

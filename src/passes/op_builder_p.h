@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -93,7 +94,13 @@ class Rewriter {
   std::vector<Value> map_;
 };
 
+/// Appends the ops of a region that runs once, where it would run. A slot that the region waits for and does not
+/// release is given back at the region's end, for its author; that end is written down (release, implied = 1), since
+/// what follows here may wait for whom that slot is needed by. Regions are put in another's place by this function
+/// alone.
+void splice(Block& region, OpBuilder& b);
+
 /// Appends copies of the block's ops, their results new; `map` translates operands and learns the results.
-void clone_ops(const Block& from, std::vector<std::pair<Value, Value>>& map, OpBuilder& b);
+void clone_ops(const Block& from, std::unordered_map<Value, Value>& map, OpBuilder& b);
 
 TLXJIT_NAMESPACE_END

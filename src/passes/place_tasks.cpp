@@ -14,22 +14,20 @@ constexpr int hardware_barriers = 16;  // 0 is the whole program's
 struct TaskFacts {
   bool dots = false;
   bool syncs = false;
-  bool elected = true;
 };
 
-TaskFacts facts_of(const Module& module, const Op& task) {
+TaskFacts facts_of(const Op& task) {
   TaskFacts facts;
   walk(task.regions[0], [&](const Op& op) {
     facts.dots |= op.code == OpCode::dot;
     facts.syncs |= op.code == OpCode::sync;
-    for (Value v : op.results) {
-      const TypeKind kind = module.type(v).kind;
-      if (kind == TypeKind::tile || kind == TypeKind::accumulator) facts.elected = false;
-    }
-    // A wait and an assignment mean the same on one thread as on all.
-    if (info(op.code).scope == Scope::all && op.code != OpCode::wait && op.code != OpCode::set) facts.elected = false;
   });
   return facts;
+}
+
+/// Whether an op that all threads do means the same on one.
+bool same_on_one(OpCode code) {
+  return code == OpCode::wait || code == OpCode::wait_slot || code == OpCode::fence || code == OpCode::set;
 }
 
 Error fault(const Module& module, const Op& op, ErrorCode code, std::string message) {
@@ -44,6 +42,22 @@ Error fault(const Module& module, const Op& op, ErrorCode code, std::string mess
 
 }  // namespace
 
+bool on_one_thread(const Module& module, const Op& task) {
+  bool one = true;
+  walk(task.regions[0], [&](const Op& op) {
+    for (Value v : op.results) {
+      const TypeKind kind = module.type(v).kind;
+      if (kind == TypeKind::tile || kind == TypeKind::accumulator) one = false;
+    }
+    if (info(op.code).scope == Scope::all && !same_on_one(op.code)) one = false;
+    // Each warp is counted.
+    if ((op.code == OpCode::arrive || op.code == OpCode::arrive_remote) && op.attrs.text("per") == "warp" &&
+        task.attrs.integer("warps", 1) > 1)
+      one = false;
+  });
+  return one;
+}
+
 Result<Placement> place_tasks(const Module& lowered) {
   Placement placement;
   int next_group = 0;              // the first group that nobody has
@@ -51,12 +65,12 @@ Result<Placement> place_tasks(const Module& lowered) {
   int next_barrier = 1;
   for (const auto& op : lowered.body.ops) {
     if (op->code != OpCode::task) continue;
-    const TaskFacts facts = facts_of(lowered, *op);
+    const TaskFacts facts = facts_of(*op);
     TaskPlace place;
     place.task = op.get();
     place.warps = static_cast<int>(op->attrs.integer("warps", 1));
     place.replicas = static_cast<int>(op->attrs.integer("replicas", 1));
-    place.elected = facts.elected;
+    place.elected = on_one_thread(lowered, *op);
     const int registers = static_cast<int>(op->attrs.integer("registers", 0));
     const int total = place.total_warps();
     if (total > most_warps)

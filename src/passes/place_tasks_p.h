@@ -29,6 +29,10 @@ struct Placement {
   int groups() const { return static_cast<int>(registers.size()); }
 };
 
+/// Whether one thread of each instance can do all of the task: no tiles, and nothing that each thread or warp does for
+/// itself.
+bool on_one_thread(const Module& module, const Op& task);
+
 /// Instances with dots or of 4 and more warps start on a group's first warp; smaller ones fill shared groups, in
 /// task order. The largest request for registers in a group wins. Fails when the module says how many threads it
 /// has and these do not suffice.

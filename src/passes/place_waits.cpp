@@ -8,6 +8,8 @@
 
 #include "src/ir/check_p.h"
 #include "src/passes/op_builder_p.h"
+#include "src/passes/place_tasks_p.h"
+#include "src/passes/shared_order_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
@@ -25,7 +27,7 @@ struct DotReads {
 struct State {
   std::map<const Op*, int> in_flight;  ///< dot → least number of groups issued after it
   bool dirty = true;                   ///< registers of sums or operands were touched since the last fence
-  bool spread = false;                 ///< all threads accessed shared memory since they last met
+  SharedOrder shared;
 
   bool operator==(const State&) const = default;
   void join(const State& other) {
@@ -34,7 +36,7 @@ struct State {
       if (!added) at->second = std::min(at->second, younger);
     }
     dirty |= other.dirty;
-    spread |= other.spread;
+    shared.join(other.shared);
   }
 };
 
@@ -42,8 +44,11 @@ struct State {
 struct Pending {
   Value slot = no_value;
   uint32_t location = 0;
-  bool written = false;  ///< by the author; else implied
+  bool due = false;  ///< at the latest before the next op that may wait for another task; else at the block's end
 };
+
+/// Whether a release stands where a region ended before it was inlined.
+bool is_implied(const Op& release) { return release.attrs.integer("implied", 0) != 0; }
 
 /// The slot that a value is or is a view of.
 Value slot_of(const Module& module, Value v) {
@@ -57,39 +62,12 @@ Value buffer_of(const Module& module, Value v) {
   return v != no_value && module.type(v).kind == TypeKind::buffer ? v : no_value;
 }
 
-/// The buffer that an op writes, by hand, or no_value.
-Value written_buffer(const Module& module, const Op& op) {
-  switch (op.code) {
-    case OpCode::buffer_store:
-    case OpCode::buffer_put:
-    case OpCode::view_store:
-    case OpCode::view_scatter: return buffer_of(module, op.operands[0]);
-    case OpCode::copy_load:
-    case OpCode::copy_lanes: return buffer_of(module, op.operands[1]);
-    default: return no_value;
-  }
-}
-
-/// Whether all threads of the instance access shared memory.
-bool is_spread(OpCode code) {
-  switch (code) {
-    case OpCode::buffer_store:
-    case OpCode::buffer_store_remote:
-    case OpCode::buffer_get:
-    case OpCode::view_load:
-    case OpCode::view_store:
-    case OpCode::view_gather:
-    case OpCode::view_scatter: return true;
-    default: return false;
-  }
-}
-
 class Placer {
  public:
   Placer(Module& module, const std::set<Value>& by_hand) : module_(module), by_hand_(by_hand) {}
 
   void task(Op& task) {
-    one_warp_ = task.attrs.integer("warps") == 1;
+    one_thread_ = on_one_thread(module_, task);
     survey(task.regions[0]);
     sink(task.regions[0]);
     add_releases(task.regions[0]);
@@ -164,8 +142,10 @@ class Placer {
       bool released = false;
       for (size_t j = i + 1; j < block.ops.size(); ++j) {
         if (!uses_slot(*block.ops[j], slot)) continue;
-        last = j;
-        released |= block.ops[j]->code == OpCode::release;
+        if (block.ops[j]->code == OpCode::release)
+          released |= !is_implied(*block.ops[j]);
+        else
+          last = j;
       }
       if (released) continue;
       auto release = module_.make(OpCode::release, {slot}, {}, {}, block.ops[i]->location);
@@ -237,9 +217,9 @@ class Placer {
         return true;
       });
     };
-    const auto finish = [&](bool written_only) {
+    const auto finish = [&](bool due_only) {
       for (const Pending& item : std::vector<Pending>(pending))
-        if (item.written || !written_only)
+        if (item.due || !due_only)
           complete(state, b, [&](const DotReads& reads) { return reads.slots.count(item.slot) != 0; });
       release_complete();
     };
@@ -249,18 +229,21 @@ class Placer {
       builder.location = op.location;
       if (op.code == OpCode::yield) finish(false);
       // A release that the author wrote may be what another task needs before it ends this wait; one that is
-      // implied stands, for the author, at the end of the region.
+      // implied stands, for the author, at the end of the region, even if that was inlined (`splice`).
       if (blocks(op)) finish(true);
       before(op, i + 1 < source.size() ? source[i + 1].get() : nullptr, state, b);
       release_complete();
+      if (op.code == OpCode::release && is_implied(op)) {
+        for (Pending& item : pending) item.due |= item.slot == op.operands[0];
+        continue;
+      }
       if (op.code == OpCode::release) {
         pending.push_back({op.operands[0], op.location, !implied_.count(&op)});
         release_complete();
         continue;  // written by release_complete
       }
       regions(op, state, emit);
-      if (is_spread(op.code)) state.spread = true;
-      if (op.code == OpCode::sync) state.spread = false;
+      state.shared.after(module_, op, by_hand_);
       if (op.code == OpCode::dot_wait) wait(state, static_cast<int>(op.attrs.integer("pending")), nullptr);
       if ((op.code == OpCode::arrive || op.code == OpCode::arrive_remote) && emit) forget_pending(op);
       if (op.code == OpCode::acc_read || op.code == OpCode::acc_write) state.dirty = true;
@@ -282,8 +265,8 @@ class Placer {
     arrive.attrs = std::move(attrs);
   }
 
-  /// An arrival that the author wrote says that what this instance did before is done, and what one thread does for
-  /// the instance comes after what all did.
+  /// An arrival that the author wrote says that what this instance did before is done; accesses to buffers act in
+  /// program order.
   void before_by_hand(const Op& op, State& state, OpBuilder* b) {
     const bool arrives =
         (op.code == OpCode::arrive || op.code == OpCode::arrive_remote || op.code == OpCode::barrier_sync) &&
@@ -294,14 +277,21 @@ class Placer {
                                     [&](const auto& item) { return item.second >= pending; });
       if (late) wait(state, static_cast<int>(pending), b);
     }
-    if (const Value buffer = written_buffer(module_, op); buffer != no_value)
-      complete(state, b, [&](const DotReads& reads) { return reads.buffers.count(buffer) != 0; });
-    const bool elected = (arrives && op.attrs.text("per") != "warp") || op.code == OpCode::copy_load ||
-                         op.code == OpCode::copy_store || op.code == OpCode::buffer_put;
-    if (elected && state.spread) {
-      if (b && !one_warp_) b->append(OpCode::sync, {});
-      state.spread = false;
-    }
+    for (const BufferAccess& access : accesses_of(module_, op))
+      if (writes(access.kind))
+        complete(state, b, [&](const DotReads& reads) { return reads.buffers.count(access.storage) != 0; });
+    Order order = state.shared.before(module_, op, by_hand_);
+    order.sync |= arrives && op.attrs.text("per") != "warp" && state.shared.ahead();
+    if (order.fence) add(OpCode::fence, state, b);
+    if (order.sync && !one_thread_) add(OpCode::sync, state, b);
+  }
+
+  /// Puts a fence or a meeting of the threads here.
+  void add(OpCode code, State& state, OpBuilder* b) {
+    Op op;
+    op.code = code;
+    state.shared.after(module_, op, by_hand_);
+    if (b) b->append(code, {});
   }
 
   /// What must happen before an op.
@@ -366,7 +356,7 @@ class Placer {
 
   Module& module_;
   const std::set<Value>& by_hand_;
-  bool one_warp_ = false;
+  bool one_thread_ = false;
   std::map<const Op*, DotReads> dots_;
   std::set<Value> operand_variables_;
   std::map<Value, int> uses_;

@@ -18,8 +18,9 @@ TLXJIT_NAMESPACE_BEGIN
 ///   - release of each slot at the first point where all its reads are known to be complete; one that the author
 ///     wrote no later than the next op that may wait for another task.
 /// Younger groups stay in flight wherever the count allows it.
-/// Arrivals at the barriers `by_hand` come after the instance's earlier dots, but for the `pending` youngest; writes
-/// to a buffer after the dots that read it; what one thread does for an instance after what all its threads did (sync).
+/// Arrivals at the barriers `by_hand` come after the instance's earlier dots, but for the `pending` youngest, and what
+/// all its threads did (sync); writes to the buffers `by_hand` after the dots that read them, and each access after
+/// those before it (fence, sync: shared_order_p.h).
 Result<void> place_waits(Module& module, const std::set<Value>& by_hand = {});
 
 TLXJIT_NAMESPACE_END

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 #include "src/ir/evaluate_p.h"
 #include "src/ir/ranges_p.h"
@@ -18,28 +19,38 @@ class Multiples {
  public:
   Multiples(const Module& module, Ranges& ranges) : module_(module), ranges_(ranges) {}
 
-  bool divides(int64_t n, Value v) { return of(v, 0) % n == 0; }
+  bool divides(int64_t n, Value v) { return of(v) % n == 0; }
 
  private:
   static constexpr int64_t most = int64_t{1} << 31;  // beyond it nothing is asked; so products stay small
 
   /// The largest that is found, at most 2^31; 0 for zero, which all numbers divide.
-  int64_t of(Value v, int depth) {
+  int64_t of(Value v) {
     if (const auto known = known_number(module_, v)) return *known == INT64_MIN ? most : std::abs(*known);
+    if (const auto found = known_.find(v); found != known_.end()) return found->second;
     const Op* op = module_.def(v);
-    if (!op || depth > 32) return 1;
-    switch (op->code) {
+    // As in Ranges, the stack bounds how far is looked at once.
+    constexpr int max_depth = 256;
+    if (!op || depth_ == max_depth) return 1;
+    ++depth_;
+    const int64_t n = compute(*op);
+    --depth_;
+    known_.emplace(v, n);
+    return n;
+  }
+  int64_t compute(const Op& op) {
+    switch (op.code) {
       case OpCode::dim:
-      case OpCode::scalar: return op->attrs.integer("multiple", 1);
+      case OpCode::scalar: return op.attrs.integer("multiple", 1);
       case OpCode::min:
-      case OpCode::max: return std::gcd(of(op->operand(0), depth + 1), of(op->operand(1), depth + 1));
-      case OpCode::select: return std::gcd(of(op->operand(1), depth + 1), of(op->operand(2), depth + 1));
+      case OpCode::max: return std::gcd(of(op.operand(0)), of(op.operand(1)));
+      case OpCode::select: return std::gcd(of(op.operand(1)), of(op.operand(2)));
       case OpCode::add:
-      case OpCode::sub: return unwrapped(*op, std::gcd(of(op->operand(0), depth + 1), of(op->operand(1), depth + 1)));
+      case OpCode::sub: return unwrapped(op, std::gcd(of(op.operand(0)), of(op.operand(1))));
       case OpCode::mul: {
         int64_t n = 0;
-        const bool large = __builtin_mul_overflow(of(op->operand(0), depth + 1), of(op->operand(1), depth + 1), &n);
-        return unwrapped(*op, large ? 1 : n);
+        const bool large = __builtin_mul_overflow(of(op.operand(0)), of(op.operand(1)), &n);
+        return unwrapped(op, large ? 1 : n);
       }
       default: return 1;
     }
@@ -52,6 +63,8 @@ class Multiples {
 
   const Module& module_;
   Ranges& ranges_;
+  std::unordered_map<Value, int64_t> known_;
+  int depth_ = 0;
 };
 
 /// Whether a region may go without a trace: no other task waits for what it does, and it declares nothing.
@@ -86,7 +99,7 @@ class Folding final : public Rewriter {
     if (!condition || !may_vanish(op.regions[*condition ? 1 : 0])) return false;
     Block& taken = op.regions[*condition ? 0 : 1];
     run(taken);
-    for (auto& inner : taken.ops) b.out->push_back(std::move(inner));
+    splice(taken, b);
     return true;
   }
   bool never_runs(const Op& loop) { return ranges_.of(loop.operand(0)).low >= ranges_.of(loop.operand(1)).high; }
@@ -120,7 +133,7 @@ class Folding final : public Rewriter {
   }
 
   Value compare(const Op& op, OpBuilder& b) {
-    const Range x = ranges_.of(op.operand(0)), y = ranges_.of(op.operand(1));
+    const NumberRange x = ranges_.of(op.operand(0)), y = ranges_.of(op.operand(1));
     const auto always = [&](bool truth) { return constant(b, truth, module_.type(op.result())); };
     const bool below = x.high<y.low, above = x.low> y.high, at_most = x.high <= y.low, at_least = x.low >= y.high;
     switch (word_of<Predicate>(op, "pred")) {
@@ -151,7 +164,7 @@ class Folding final : public Rewriter {
         return module_.type(a).elem != Elem::b1 ? no_value : y == 1 ? a : x == 1 ? b : no_value;
       case OpCode::min:
       case OpCode::max: {
-        const Range p = ranges_.of(a), q = ranges_.of(b);
+        const NumberRange p = ranges_.of(a), q = ranges_.of(b);
         const bool is_min = op.code == OpCode::min;
         return p.high <= q.low ? (is_min ? a : b) : q.high <= p.low ? (is_min ? b : a) : no_value;
       }
@@ -162,7 +175,7 @@ class Folding final : public Rewriter {
   /// Quotients and remainders by a number above 0.
   Value divide(const Op& op, int64_t by, OpBuilder& b) {
     const Value x = op.operand(0);
-    const Range range = ranges_.of(x);
+    const NumberRange range = ranges_.of(x);
     const Type& type = module_.type(op.result());
     switch (op.code) {
       case OpCode::mod:

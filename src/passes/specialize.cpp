@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "src/ir/ranges_p.h"
 #include "src/passes/lower_p.h"
 #include "src/passes/simplify_p.h"
 #include "tlxjit/ir/verify.h"
@@ -13,21 +14,26 @@ TLXJIT_NAMESPACE_BEGIN
 
 namespace {
 
-/// The stricter of what the op says and of the promise. An Error where they exclude each other.
+/// The stricter of what the op says and of the promise, as numbers of the op's type: classes know of none. An Error
+/// where they exclude each other.
 Result<void> promise(const Module& module, Op& op, const NumberPromise& p) {
-  const bool dim = op.code == OpCode::dim;
-  const int64_t lowest = dim ? 0 : INT64_MIN, highest = dim ? INT32_MAX : INT64_MAX;
-  const int64_t least = std::max(op.attrs.integer("min", lowest), p.least);
-  const int64_t most = std::min(op.attrs.integer("max", highest), p.most);
-  const int64_t own = op.attrs.integer("multiple", 1);
-  const __int128 both = static_cast<__int128>(own / std::gcd(own, p.multiple)) * p.multiple;
-  if (least > most || both > INT32_MAX)
+  const Elem elem = module.type(op.result()).elem;
+  const NumberRange all = op.code == OpCode::dim ? NumberRange{0, INT32_MAX} : range_of(elem);
+  const auto own = [&](const char* name, Bound otherwise) {
+    return op.attrs.find(name) ? Bound{op.attrs.integer(name)} : otherwise;
+  };
+  const Bound least = std::max(own("min", all.low), Bound{p.least});
+  const Bound most = std::min(own("max", all.high), p.most == INT64_MAX ? all.high : Bound{p.most});
+  if (least > most)
     return lower_error(module, op,
                        "no call can keep what is promised here of `" + std::string(op.attrs.text("name")) +
                            "` beside what the kernel asks for");
-  if (least != lowest) op.attrs.set("min", least);
-  if (most != highest) op.attrs.set("max", most);
-  if (both != 1) op.attrs.set("multiple", static_cast<int64_t>(both));
+  if (least != all.low) op.attrs.set("min", static_cast<int64_t>(least));
+  if (most != all.high) op.attrs.set("max", static_cast<int64_t>(most));
+  const int64_t multiple = op.attrs.integer("multiple", 1);
+  const Bound both = Bound{multiple / std::gcd(multiple, p.multiple)} * p.multiple;
+  // What no multiple can be written for is hardly more than 0, and is not said.
+  if (both != 1 && both <= std::min(all.high, Bound{INT32_MAX})) op.attrs.set("multiple", static_cast<int64_t>(both));
   return {};
 }
 

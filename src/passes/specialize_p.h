@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "tlxjit/core/result.h"
@@ -33,6 +35,13 @@ struct MemoryPromise {
 struct Promises {
   std::vector<NumberPromise> dims, scalars;
   std::vector<MemoryPromise> tensors;
+  bool say_nothing() const {
+    const auto nothing = [](const auto& promises) {
+      return std::all_of(promises.begin(), promises.end(),
+                         [](const auto& p) { return p == std::decay_t<decltype(p)>(); });
+    };
+    return nothing(dims) && nothing(scalars) && nothing(tensors);
+  }
   bool operator==(const Promises&) const = default;
 };
 

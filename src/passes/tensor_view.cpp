@@ -16,6 +16,16 @@ Value add(OpBuilder& b, Value x, Value y) {
   return is_zero(b.module, y) ? x : b.binary(OpCode::add, x, y);
 }
 
+/// Where a window ends, at 0 or more and not past the tensor: its numbers may come from data, and what lies past the
+/// tensor does not exist either.
+Value end_of(OpBuilder& b, Value offset, Value extent, Value dim) {
+  const Value rows = b.binary(OpCode::max, extent, b.i32(0));
+  if (is_zero(b.module, offset)) return b.binary(OpCode::min, rows, dim);
+  // Not min(offset + rows, dim), which wraps where "to the end" is said by a large extent.
+  const Value left = b.binary(OpCode::sub, dim, offset);
+  return b.binary(OpCode::max, b.binary(OpCode::add, offset, b.binary(OpCode::min, rows, left)), b.i32(0));
+}
+
 }  // namespace
 
 std::vector<Value> TensorPlace::operands() const {
@@ -36,6 +46,7 @@ TensorPlace resolve(const Module& module, Value view, const Shape& shape, const 
   TensorPlace place;
   place.coordinates = offsets;
   for (int i = 0; i < shape.rank; ++i) place.box.push_back(shape[i]);
+  const Op* window = nullptr;
   // From the view inwards to the parameter; axis numbers are those of the view at hand.
   for (const Op* def = module.def(view); def && def->code != OpCode::tensor; def = module.def(view)) {
     const auto axis = static_cast<size_t>(def->attrs.integer("axis"));
@@ -47,14 +58,15 @@ TensorPlace resolve(const Module& module, Value view, const Shape& shape, const 
     } else {
       place.coordinates[axis] = add(b, def->operands[1], place.coordinates[axis]);
       place.ragged = static_cast<int>(axis);
-      place.bound = add(b, def->operands[1], def->operands[2]);
+      window = def;
     }
     view = def->operands[0];
   }
   place.tensor = view;
-  // Offsets and extents may come from data: what lies past the tensor itself does not exist either.
-  if (place.ragged >= 0)
-    place.bound = b.binary(OpCode::min, place.bound, module.def(view)->operands[static_cast<size_t>(place.ragged)]);
+  if (window) {
+    const Value dim = module.def(view)->operands[static_cast<size_t>(place.ragged)];
+    place.bound = end_of(b, window->operands[1], window->operands[2], dim);
+  }
   return place;
 }
 

@@ -1,30 +1,13 @@
 // tests/kernels/attention_memory_test.cpp — attention on tensors that reach past 2^31 elements, in sparse memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <sys/mman.h>
-
 #include "tests/kernels/fixture.h"
+#include "tests/support/sparse.h"
 
 #ifndef TLXJIT_TEST_GPU
 
 namespace kernels_test {
 
-/// Address space of zeros; only the pages touched take memory.
-class Sparse {
- public:
-  explicit Sparse(size_t bytes) : bytes_(bytes) {
-    data_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (data_ == MAP_FAILED) std::abort();
-  }
-  Sparse(const Sparse&) = delete;
-  Sparse& operator=(const Sparse&) = delete;
-  ~Sparse() { munmap(data_, bytes_); }
-  bf16* at(int64_t element) const { return static_cast<bf16*>(data_) + element; }
-  float* floats() const { return static_cast<float*>(data_); }
-
- private:
-  size_t bytes_;
-  void* data_;
-};
+using test::Sparse;
 
 /// Jagged attention in huge strides gives the bits that it gives on packed tensors.
 class AttentionMemory : public KernelTest {
@@ -50,24 +33,25 @@ class AttentionMemory : public KernelTest {
     for (size_t which = 0; which < 3; ++which)
       for (int64_t s = 0; s < rows; ++s)
         for (int64_t i = 0; i < width; ++i)
-          *far[which]->at(base + s * stride + i) = packed[which][static_cast<size_t>(s * width + i)] = bf16(r.real());
+          far[which]->of<bf16>()[base + s * stride + i] = packed[which][static_cast<size_t>(s * width + i)] =
+              bf16(r.real());
     const auto near = [&](size_t which) { return tensor<bf16>(packed[which].data(), {rows, heads, size}); };
     const auto apart = [&](const Sparse& x) {
-      return tensor<bf16>(x.at(base), {rows, heads, size}).with_strides({stride, size, 1});
+      return tensor<bf16>(x.of<bf16>() + base, {rows, heads, size}).with_strides({stride, size, 1});
     };
     const TensorArg bounds = tensor<int32_t>(offsets.data(), {static_cast<int64_t>(offsets.size())});
     TLXJIT_MUST(exe->launch(
         {near(0), near(1), near(2), near(3), tensor<float>(packed_lse.data(), {heads, rows}), bounds, 0.125f}));
     TLXJIT_MUST(
         exe->launch({apart(q), apart(k), apart(v), apart(out),
-                     tensor<float>(lse.floats(), {heads, rows}).with_strides({lse_stride, 1}), bounds, 0.125f}));
+                     tensor<float>(lse.of<float>(), {heads, rows}).with_strides({lse_stride, 1}), bounds, 0.125f}));
     for (int64_t s = 0; s < rows; ++s)
       for (int64_t h = 0; h < heads; ++h) {
         for (int64_t d = 0; d < size; ++d)
-          ASSERT_EQ(out.at(base + s * stride + h * size + d)->bits,
+          ASSERT_EQ(out.of<bf16>()[base + s * stride + h * size + d].bits,
                     packed[3][static_cast<size_t>(s * width + h * size + d)].bits)
               << "row " << s << ", head " << h << ", column " << d;
-        ASSERT_EQ(lse.floats()[h * lse_stride + s], packed_lse[static_cast<size_t>(h * rows + s)]) << s << " " << h;
+        ASSERT_EQ(lse.of<float>()[h * lse_stride + s], packed_lse[static_cast<size_t>(h * rows + s)]) << s << " " << h;
       }
     EXPECT_NE(packed_lse.back(), 0) << "the last row was computed";
   }

@@ -163,6 +163,49 @@ TEST_P(Copies, ThroughWindowsAndOuterAxes) {
   }
 }
 
+/// Numbers of a window may come from data: "to the end" is any large extent, and a negative one is none.
+TEST_P(Copies, WindowsOfAnyNumbersEndWithTheTensor) {
+  Kernel k{"windows"};
+  auto [t, c] = k.dims("T", "C");
+  auto in = k.tensor<float>("in", {t, c}), out = k.tensor<float>("out", {t, c});
+  auto first = k.scalar<int32_t>("first"), rows = k.scalar<int32_t>("rows");
+  auto ring = k.ring(1).slot<float>("x", {64, 32});
+  k.grid(1);
+  k.task(Producer).warps(1).body([&] { ring.acquire().load("x", in.window(0, first, rows), {0, 0}); });
+  k.task(Consumer).warps(4).body([&](Task&) {
+    const Tile x = ring.wait()["x"].load();
+    out.window(0, first, rows).store({0, 0}, x + 1);
+  });
+  auto exe = compile(k);
+  TLXJIT_MUST(exe);
+  Random random(seed_of_today());
+  constexpr int32_t most = INT32_MAX, least = INT32_MIN;
+  for (const auto& [from, count] : {std::pair{5, most},
+                                    {0, most},
+                                    {most, most},
+                                    {most, 1},
+                                    {5, -6},
+                                    {5, least},
+                                    {0, -1},
+                                    {most, least},
+                                    {29, 64},
+                                    {30, 5},
+                                    {7, 20}}) {
+    TestTensor<float> x({30, 32}, random), y({30, 32}, random);
+    for (int64_t i = 0; i < 30; ++i)
+      for (int64_t j = 0; j < 32; ++j) x(i, j) = random.real();
+    TLXJIT_MUST(exe->launch({x.on(device()), y.on(device()), int32_t{from}, int32_t{count}}));
+    y.download();
+    const int64_t end = count < 0 ? 0 : std::min<int64_t>(30, int64_t{from} + count);
+    for (int64_t i = from; i < end; ++i)
+      for (int64_t j = 0; j < 32; ++j) {
+        (void)y.result(i, j);
+        ASSERT_EQ(y(i, j), x(i, j) + 1) << "row " << i << " of " << count << " rows from " << from;
+      }
+    EXPECT_EQ(y.strays(), 0u) << count << " rows from " << from;
+  }
+}
+
 /// Two buffers over one storage: what one writes the other reads.
 TEST_P(Copies, BuffersThatShareStorage) {
   Kernel k{"alias"};

@@ -142,7 +142,7 @@ class KernelTest : public ::testing::TestWithParam<Where> {
     if (found)
       device_.emplace(*found);
     else if (GetParam().fast())
-      GTEST_SKIP() << to_string(found.error());
+      GTEST_SKIP() << "NOT RUN: " << to_string(found.error());
     else
       FAIL() << to_string(found.error());
   }

@@ -21,7 +21,7 @@ class Functions : public KernelTest {
 };
 
 TEST_P(Functions, GemmWithKnownExtents) {
-  const auto generator = [this](const Signature&, const Config&) { return gemm(gemm_config(GetParam().target())); };
+  const auto generator = [](const Signature&, const Config&) { return gemm(gemm_config(GetParam().target())); };
   JitOptions options;
   options.numbers = {{"M", Policy::divisible(128)}, {"N", Policy::powers_of_two()}, {"K", Policy::exact()}};
   options.other_tensors.strides = true;
@@ -52,7 +52,7 @@ TEST_P(Functions, GemmWithKnownExtents) {
 }
 
 TEST_P(Functions, AttentionWithKnownHeads) {
-  const auto build = [this] {
+  const auto build = [] {
     return attention(attention_config(GetParam().target(), {.head = 64, .causal = true, .jagged = true}));
   };
   JitOptions options;

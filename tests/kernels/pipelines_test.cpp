@@ -52,7 +52,8 @@ class Pipelines : public KernelTest {
   static constexpr int64_t b = 64;
 
   /// a, b [M or N, K] and d [M, N] of random numbers; `skipped(step of 64)` says which slices of K are left out.
-  void check(const Executable& exe, int64_t m, int64_t n, int64_t k, std::vector<Argument> rest = {},
+  template <class Launched>
+  void check(const Launched& exe, int64_t m, int64_t n, int64_t k, std::vector<Argument> rest = {},
              const std::function<bool(int64_t)>& skipped = {}) {
     SCOPED_TRACE("M " + std::to_string(m) + ", N " + std::to_string(n) + ", K " + std::to_string(k));
     Random random(seed_of_today());
@@ -222,6 +223,69 @@ TEST_P(Pipelines, BL_153_OneBufferTwoConsumers) {
     for (int64_t i = 0; i < 128; ++i)
       for (int64_t j = 0; j < 128; ++j) ASSERT_EQ(later.result(i, j), first.result(i, j)) << "run " << run;
   }
+}
+
+/// Branches that take slots and stand in no loop, in a special version that knows them taken: each gives its slots back
+/// at its end, as in the generic version, though the branch is no more.
+TEST_P(Pipelines, BranchesThatAreAlwaysTakenGiveTheirSlotsBack) {
+  for (int stages : {1, 2}) {
+    const auto build = [&] {
+      Kernel k{"branches"};
+      Parts p(k);
+      const Scalar n = k.scalar<int32_t>("n");
+      const Ring ring = p.ring(stages);
+      k.grid(1);
+      const auto branches = [&](const std::function<void(int)>& fn) {
+        for (int s = 0; s < stages; ++s) k.when(n > 64, [&] { k.when(n > 65, [&] { fn(s); }); });
+        fn(stages);
+      };
+      k.task(Producer).warps(1).body([&] { branches([&](int s) { p.load(ring, 0, 0, s * b); }); });
+      k.task(Consumer).warps(4).body([&](Task& t) {
+        auto acc = t.accumulator<float>({b, b});
+        branches([&](int) {
+          auto slot = ring.wait();
+          acc.dot(slot["a"], slot["b"].t());
+        });
+        p.d.store({0, 0}, acc.read().to<bf16>());
+      });
+      return k;
+    };
+    auto generic = compile(build());
+    TLXJIT_MUST(generic);
+    JitOptions options;
+    options.tier = Tier::Wait;
+    options.compile.as = GetParam().as;
+    options.numbers = {{"n", Policy::exact()}};
+    const JitFunction special(
+        engine(), device(), "branches", [&](const Signature&, const Config&) { return build(); }, options);
+    const int64_t depth = (stages + 1) * b;
+    check(*generic, b, b, depth, {Argument(100)});
+    check(special, b, b, depth, {Argument(100)});
+    EXPECT_EQ(special.counters().failures, 0u);
+  }
+}
+
+/// The one tile of a program is in no loop either.
+TEST_P(Pipelines, TwoPassesOverOneTileShareAStage) {
+  Kernel k{"passes"};
+  Parts p(k);
+  const Ring ring = p.ring(1);
+  auto tiles = k.tiles(ceil_div(p.m, b), ceil_div(p.n, b));
+  const auto passes = [&](const std::function<void(Index, Index, int)>& fn) {
+    for (int s : {0, 1}) tiles.each([&](Index i, Index j) { fn(i, j, s); });
+  };
+  k.task(Producer).warps(1).body([&] { passes([&](Index i, Index j, int s) { p.load(ring, i * b, j * b, s * b); }); });
+  k.task(Consumer).warps(4).body([&](Task& t) {
+    auto acc = t.accumulator<float>({b, b});
+    passes([&](Index i, Index j, int s) {
+      auto slot = ring.wait();
+      acc.dot(slot["a"], slot["b"].t());
+      if (s == 1) p.d.store({i * b, j * b}, acc.read().to<bf16>());
+    });
+  });
+  auto exe = compile(k);
+  TLXJIT_MUST(exe);
+  check(*exe, 100, 72, 2 * b);
 }
 
 /// Slices that a bit mask leaves out, in nested branches inside the pipelined loops.

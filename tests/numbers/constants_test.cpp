@@ -1,7 +1,5 @@
 // tests/numbers/constants_test.cpp — constants of every type; scalars as arguments.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <unistd.h>
-
 #include <clocale>
 #include <cmath>
 #include <cstdio>
@@ -13,6 +11,7 @@
 
 #include "tests/numbers/elementwise.h"
 #include "tests/reference/small_float.h"
+#include "tests/unit/runtime/temporary_directory.h"
 
 namespace numbers_test {
 namespace {
@@ -110,7 +109,8 @@ struct German : std::numpunct<char> {
 class GermanInC {
  public:
   GermanInC() {
-    const auto folder = std::filesystem::path(::testing::TempDir()) / ("tlxjit_locale_" + std::to_string(getpid()));
+    const runtime_test::TemporaryDirectory place;
+    const std::filesystem::path folder = place.path();
     std::filesystem::create_directories(folder / "comma");
     // Magic, number of items, where each begins; point, separator, grouping, both as wide characters, the codeset.
     const uint32_t head[] = {0x20031115 ^ LC_NUMERIC, 6, 32, 34, 36, 40, 44, 48};
@@ -121,7 +121,6 @@ class GermanInC {
     setenv("LOCPATH", folder.c_str(), 1);
     taken_ = std::setlocale(LC_NUMERIC, "comma") != nullptr;
     unsetenv("LOCPATH");
-    std::filesystem::remove_all(folder);
   }
   ~GermanInC() { std::setlocale(LC_NUMERIC, "C"); }
   GermanInC(const GermanInC&) = delete;

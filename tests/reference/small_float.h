@@ -1,5 +1,6 @@
 // tests/reference/small_float.h — floats of 16 bits and fewer by their definition: a table of values, and a search in
-// it. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// it.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
 #include <cmath>

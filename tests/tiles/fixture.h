@@ -167,7 +167,7 @@ struct Data {
   std::vector<Host<E>> data;
 
   explicit Data(Extents extents) : dims(std::move(extents)), data(static_cast<size_t>(reference::elements(dims))) {
-    std::memset(static_cast<void*>(data.data()), 0xff, data.size() * sizeof(Host<E>));
+    if (!data.empty()) std::memset(static_cast<void*>(data.data()), 0xff, data.size() * sizeof(Host<E>));
   }
   Host<E>& operator[](int64_t i) { return data[static_cast<size_t>(i)]; }
   operator Argument() {

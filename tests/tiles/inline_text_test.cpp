@@ -24,7 +24,10 @@ TEST(InlineText, OnScalarsAndTiles) {
   in_task(k, [&](Task& t) {
     const Tile a = tx.load_tile({0}, {10});
     to.store({0}, k.inline_text("cpu", "leal 3($1,$2,2), $0", "=r,r,r", Elem::i32, {a, k.program_id() + 5}));
-    t1.store({0}, t.full<int32_t>({1}, k.inline_text("cpu", "popcntl $1, $0", "=r,r", Elem::i32, {0xf0f})));
+    t1.store({0}, t.full<int32_t>(
+                      {1}, k.inline_text("cpu",
+                                         "# see .text\n.BYTE 0x90\n.Lhere${:uid}: popcntl $1, $0 ${:comment} = / .rept",
+                                         "=r,r", Elem::i32, {0xf0f})));
   });
   TLXJIT_MUST(run(k, {x, out, one}));
   for (int i = 0; i < 10; ++i) EXPECT_EQ(out[i], i * i + 13);
@@ -87,7 +90,21 @@ TEST(InlineText, WhatLlvmFindsLateIsTheUsersFaultToo) {
       {"$( mov $( $1, $0 $)", "$( stands inside $( … $)"},
       {"call a_symbol_that_nothing_has", "Symbols not found: [ a_symbol_that_nothing_has ]"},
       {"call tlxjit_libm_sin; call other_symbol_that_nothing_has", "other_symbol_that_nothing_has"},
-      {".globl task_0\ntask_0:", "symbol 'task_0' is already defined"},
+      {"task_0:", "symbol 'task_0' is already defined"},
+      {".include \"/etc/passwd\"", "strings and characters are not taken: write their numbers"},
+      {".include file", "the directive .include is not taken: instructions, labels and data"},
+      {"nop; .incbin \"/dev/zero\"", "strings and characters are not taken"},
+      {"$(.rept$) 1000000000\nnop\n.endr", "the directive .rept is not taken"},
+      {".macro m\nm\nm\n.endm\nm", "the directive .macro is not taken"},
+      {"mov $1, $0;.SPACE 1 << 40", "the directive .space is not taken"},
+      {"mov $1, $0; .LCOMM big, 1", "the directive .lcomm is not taken"},
+      {"mov $1, $0; ${:private}COMM big, 1", "the directive .lcomm is not taken"},
+      {"movl $$1, $0; .long foo@IMGREL", "of relocations, @PLT and @GOTPCREL are taken"},
+      {"movl $$1, $0; .quad (-9223372036854775807-1)/-1", "there is no / in instructions and data"},
+      {"movl $$1, $0; .quad (-9223372036854775807-1) % -1", "a % is followed by a register's name"},
+      {"movl $$1, $0\na0=foo\na1=a0+a0", "symbols are given no values here"},
+      {"1:.text", "the directive .text is not taken"},
+      {". = . + 1", "symbols are given no values here"},
   };
   for (const auto& [text, log] : cases) {
     SCOPED_TRACE(text);
@@ -115,6 +132,9 @@ TEST(InlineText, ConstraintsThatAreNoRegistersAreRefused) {
       {"=Ym,r", in_memory},
       {"=r,*m", "an operand is no pointer: leave the * out"},
       {"=r,r,!i", "a label (!) is no operand here"},
+      {"=m|r,r", "alternatives (|) are not taken: one constraint an operand"},
+      {"=r,^r", "constraints of two letters (^) are not taken"},
+      {"=@ccz,r", "an @ stands in {@cc…} only"},
   };
   for (const auto& [constraints, log] : cases) {
     SCOPED_TRACE(constraints);
@@ -124,6 +144,14 @@ TEST(InlineText, ConstraintsThatAreNoRegistersAreRefused) {
     EXPECT_EQ(error.log, "constraints '" + std::string(constraints) + "': " + log);
     EXPECT_EQ(error.location.line, line);
   }
+}
+
+TEST(InlineText, ThatIsLongOrDeepIsRefused) {
+  uint32_t line = 0;
+  const auto log_of = [&](const std::string& text) { return refusal("cpu", text.c_str(), "=r,r", &line).log; };
+  EXPECT_EQ(log_of("mov $1, $0" + std::string(5000, '\n')), "it is longer than 4096 bytes: call a function");
+  EXPECT_EQ(log_of("mov $1, $0; .byte " + std::string(33, '(') + "1" + std::string(33, ')')),
+            "parentheses nest at most 32 deep");
 }
 
 TEST(InlineText, OfTwoThatAreFoundLateTheOneNamedIsToBlame) {

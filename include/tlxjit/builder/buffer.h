@@ -51,8 +51,8 @@ class TLXJIT_API View {
   void scatter(const Tile& indices, int axis, const Tile& tile,
                std::source_location at = std::source_location::current()) const;
 
-  /// Copies a whole slot to `tensor` at `offsets`, asynchronous, one group: k.copies_drain() waits. Elements that
-  /// are read must have been made visible by k.fence() if tiles were stored. Elements outside are dropped.
+  /// Copies a whole slot to `tensor` at `offsets`, asynchronous, one group: k.copies_drain() waits. What another
+  /// instance stored there it must have made visible by k.fence(). Elements outside are dropped.
   void copy_to(const Tensor& tensor, std::initializer_list<Operand> offsets, Reduce reduce = Reduce::None,
                std::source_location at = std::source_location::current()) const;
   /// Fills a whole slot from `tensor` by copies that all lanes issue; part of the group that the next

@@ -101,7 +101,8 @@ class TLXJIT_API Kernel {
 
   /// Tiles (i, j) of a grid rows × columns, as many programs as run at once, each taking every n-th tile.
   Tiles persistent(Operand rows, Operand columns, PersistentOptions options = {});
-  /// Tiles 0 ≤ t < total taken from a counter by whoever is free; `map` gives a tile its indices.
+  /// Tiles 0 ≤ t < total taken from a counter by whoever is free; `map` gives a tile its indices. Each program looks
+  /// for one more beyond the last: `total` and twice the programs are below 2^31.
   Tiles dynamic(Operand total, const std::function<TileAt(Index)>& map);
   /// The same, each program taking every n-th tile.
   Tiles persistent(Operand total, const std::function<TileAt(Index)>& map);

@@ -24,9 +24,9 @@ enum class Stage : uint8_t { build, verify, parse, lower, emit, compile, load, l
 enum class ErrorCode : uint16_t {
   invalid_kernel,    ///< the verifier or the builder found faults; `log` lists those after the first
   invalid_text,      ///< a text module does not parse
-  unsupported,       ///< the target lacks what an op needs
+  unsupported,       ///< the target, the device, the store or the CPU has no way to do what is asked
   bad_argument,      ///< an argument of a call does not fit the kernel's signature
-  out_of_resources,  ///< shared memory, registers, barriers or device memory
+  out_of_resources,  ///< memory, threads, what a GPU's multiprocessor has, or a bound that an option sets
   compiler_failed,   ///< NVRTC or LLVM refused the generated code
   library_missing,   ///< libcuda, NVRTC or the CPU plug-in could not be loaded
   driver_failed,     ///< a driver call failed; `message` has its name and code
@@ -39,8 +39,9 @@ enum class ErrorCode : uint16_t {
   bad_content,       ///< bytes of a cache that are no whole entry, or not the one asked for
   not_compiled,      ///< a JitFunction is sealed, and has no version for the call's key
   cancelled,         ///< a compile, by CompileOptions::stop
-  forked,            ///< a GPU is used in a child of the process that opened it
-  capturing,         ///< the stream is captured, and nothing that the call could run is loaded
+  forked,            ///< a child uses a GPU that its parent opened, or a compiler that ran when it was forked
+  capturing,         ///< the stream is captured, and something that the call needs is not loaded or allocated
+  host_threw,        ///< a function that the program gave, say a generator, threw
 };
 
 /// What went wrong, where, and what to do about it.
@@ -51,7 +52,9 @@ struct Error {
   std::string message;  ///< one sentence: what is wrong and the way out
   Location location;    ///< the user's line, where there is one
   std::string log;      ///< a compiler's log, or what is to be said beside the message, one a line
-  std::string key;      ///< of a compile: of the kernel, device and options, 32 hexadecimal digits
+  /// Of a compile: of the kernel, device and options, 32 hexadecimal digits, as entries of caches have them. Of a call
+  /// of a JitFunction that was refused, and of a key that could not be warmed: the key as JSON, as in a manifest.
+  std::string key;
 };
 
 TLXJIT_API const char* to_string(ErrorKind kind);

@@ -25,7 +25,7 @@ struct AttentionOptions {
   bool jagged = false;     ///< sequences of different lengths, one after the other
   bool self = true;        ///< there are as many keys as queries; false: each have lengths (and offsets) of their own
   int group = 1;           ///< query heads per key head: query head h reads key head h / group
-  int value_head = 0;      ///< D of v and out; 0: that of q and k
+  int value_head = 0;      ///< D of v and out, as `head`; 0: that of q and k
   int left = -1;           ///< the window: keys before p that a query sees; −1: all
   int right = -1;          ///< and keys behind it
   Corner corner = Corner::bottom_right;
@@ -66,6 +66,9 @@ TLXJIT_API float attention_scale(const AttentionOptions& options);
 /// q_offsets and k_offsets. Dense: [B, S, H, D] and lse [B, H, S], S apart as Sq and Sk without `self`; no offsets.
 /// The innermost stride is 1, other strides are free (NVIDIA: multiples of 16 bytes). The launch refuses heads that
 /// are not `group` times those of k.
+///
+/// A graph that a launch was captured into keeps T, B and scale; lengths it does not: it is right for all offsets
+/// that a call of that T and B may have, however long the sequences of the capture were.
 ///
 /// What is not finite: a row that sees a score of NaN or +∞ is NaN; scores of −∞ count as masked or make it NaN.
 /// Weights of keys that a row does not see are 0, but rows are computed bq at a time: a value that is not finite

@@ -1,5 +1,6 @@
 // tests/unit/builder/nothing_test.cpp — handles that were never given a value, tasks and kernels that are gone,
-// functions that are empty: a fault at the line that uses them. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// functions that are empty: a fault at the line that uses them.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tests/unit/builder/faults.h"
 
 namespace tlxjit {

@@ -1,5 +1,6 @@
 // tests/unit/builder/places_test.cpp — faults name the user's line, however an operand came; operands own what they
-// hold. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// hold.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <gmock/gmock.h>
 
 #include "tests/unit/builder/faults.h"

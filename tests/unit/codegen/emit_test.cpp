@@ -142,6 +142,46 @@ TEST(EmitTest, IntegersWrapUnlessTheyCannot) {
   EXPECT_THAT(source, HasSubstr("= t_x[(i64)("));
 }
 
+TEST(EmitTest, NamesThatDifferInWhatCDoesNotHaveStayApart) {
+  const std::string source = source_of(lowered(R"(
+    %0 = dim [name = "B+1"] : i32
+    %1 = dim [name = "B-1"] : i32
+    %2 = dim [name = "B_1"] : i32
+    %3 = tensor %0, %1 [name = "x"] : tensor<2xi32>
+    %4 = tensor %2 [name = "x_stride0"] : tensor<1xi32>
+    %5 = tensor %2 [name = "α"] : tensor<1xi32>
+    %6 = tensor %2 [name = "β"] : tensor<1xi32>
+    task [name = "t", warps = 1, replicas = 1] {
+      %7 = load %3, %0, %1 : i32
+      %8 = load %4, %7 : i32
+      %9 = load %5, %8 : i32
+      %10 = load %6, %9 : i32
+    }
+  )"));
+  EXPECT_THAT(source,
+              HasSubstr("(i32* __restrict__ t_x, i64 t_x_stride0, i32* __restrict__ t4_x_stride0, "
+                        "i32* __restrict__ t5___, i32* __restrict__ t6___, i32 d0_B_1, i32 d1_B_1, i32 d_B_1)"));
+}
+
+TEST(EmitTest, AVariableOf64BitsIsOne) {
+  const std::string source = source_of(lowered(R"(
+    %0 = const [value = 0] : i64
+    task [name = "t", warps = 4, replicas = 1] {
+      %1 = splat %0 : tile<64xi64>
+      %2 = var %1 : var<tile<64xi64>>
+      %3 = get %2 : tile<64xi64>
+      %4 = add %3, %3 : tile<64xi64>
+      set %2, %4
+      %5 = cast %4 : tile<64xf32>
+      %6 = accumulator : accumulator<64x64xf32>
+      %7 = broadcast %5 [axis = 1] : tile<64x64xf32>
+      acc.write %6, %7
+    }
+  )"));
+  EXPECT_THAT(source, HasSubstr("i64 v2_0 = (i64)0ll, v2_1 = (i64)0ll;"));
+  EXPECT_THAT(source, Not(HasSubstr("v2_2")));
+}
+
 TEST(EmitTest, NegationsOfAllTypes) {
   const std::string source = source_of(lowered(R"(
     %0 = dim [name = "M"] : i32

@@ -59,9 +59,18 @@ TEST(Limits, Dots) {
            "dot %10, %11, %31 [overwrite = \"always\"]",
            "3: dot: operand b: a swizzled buffer; [K, N] as stored needs swizzle 128 and N in multiples of 64"},
           {"dot %10, %12, %12 [overwrite = \"always\"]", "1: dot: operand a: [M, K] as stored in a swizzled buffer"},
+          // Rows of 64 bytes, which a copy puts 64 bytes apart and not 128.
+          {"%30 = view %22, %3 : view<64x32xbf16>\n%31 = trans %30 : view<32x64xbf16>\n"
+           "%32 = view %23, %3 : view<64x32xbf16>\ndot %10, %32, %31 [overwrite = \"always\"]",
+           "4: dot: the rows of operand b's buffer are no multiple of its swizzle span"},
+          {"%30 = view %22, %3 : view<64x32xbf16>\n%32 = view %23, %3 : view<64x32xbf16>\n"
+           "%31 = trans %32 : view<32x64xbf16>\ndot %10, %30, %31 [overwrite = \"always\"]",
+           "4: dot: the rows of operand a's buffer are no multiple of its swizzle span"},
       },
       "%20 = buffer [swizzle = 128, offset = 24576] : buffer<1, 64x64xf32>\n"
-      "%21 = buffer [swizzle = 0, offset = 40960] : buffer<1, 64x8xbf16>\n");
+      "%21 = buffer [swizzle = 0, offset = 40960] : buffer<1, 64x8xbf16>\n"
+      "%22 = buffer [swizzle = 128, offset = 43008] : buffer<1, 64x32xbf16>\n"
+      "%23 = buffer [swizzle = 64, offset = 47104] : buffer<1, 64x32xbf16>\n");
 }
 
 TEST(Limits, SharedMemory) {
@@ -74,9 +83,13 @@ TEST(Limits, SharedMemory) {
            "4: buffer.store: the tile's rows are no multiple of the buffer's swizzle span"},
           {"buffer.put %21, %3, %3, %22", "1: buffer.put: a buffer of rank 1 with 32-bit elements"},
           {"%30 = buffer.get %21, %3, %3 : f64", "1: buffer.get: a buffer of rank 1 with 32-bit elements"},
+          {"buffer.put %23, %3, %3, %4", "1: buffer.put: copies lay out a swizzled buffer otherwise: use swizzle 0"},
+          {"%30 = buffer.get %23, %3, %3 : f32",
+           "1: buffer.get: copies lay out a swizzled buffer otherwise: use swizzle 0"},
       },
       "%20 = buffer [swizzle = 128, offset = 24576] : buffer<1, 64x32xbf16>\n"
-      "%21 = buffer [swizzle = 0, offset = 40960] : buffer<1, 64xf64>\n%22 = const [value = 1.0] : f64\n");
+      "%21 = buffer [swizzle = 0, offset = 40960] : buffer<1, 64xf64>\n%22 = const [value = 1.0] : f64\n"
+      "%23 = buffer [swizzle = 128, offset = 43008] : buffer<1, 256xf32>\n");
 }
 
 TEST(Limits, StoresOfTiles) {
@@ -96,7 +109,10 @@ TEST(Limits, Copies) {
   const std::string declarations =
       "%20 = tensor %0, %0, %0, %0 [name = \"r4\"] : tensor<4xbf16>\n"
       "%21 = buffer [swizzle = 0, offset = 24576] : buffer<1, 64x4xbf16>\n"
-      "%22 = buffer [swizzle = 128, offset = 32768] : buffer<1, 64x96xbf16>\n";
+      "%22 = buffer [swizzle = 128, offset = 32768] : buffer<1, 64x96xbf16>\n"
+      "%23 = buffer [swizzle = 0, offset = 45056] : buffer<2, 16xf32>\n"
+      "%24 = tensor %0 [name = \"r1\"] : tensor<1xf32>\n"
+      "%25 = buffer [swizzle = 0, offset = 45200] : buffer<1, 16xf32>\n";
   expect_refused(
       {
           {"copy.load %20, %5, %3, %7, %3, %3, %3, %3, %3, %0 [box = <1, 1, 64, 64>, ragged = 0]",
@@ -105,6 +121,10 @@ TEST(Limits, Copies) {
            "1: copy.load: the innermost extent of a box is a multiple of 16 bytes"},
           {"copy.load %2, %22, %3, %7, %3, %3, %3 [box = <64, 96>, ragged = -1]",
            "1: copy.load: the innermost extent is no multiple of the swizzle span"},
+          {"copy.load %24, %23, %3, %7, %3, %3 [box = <16>, ragged = -1]",
+           "1: copy.load: slots that copies reach begin on multiples of 128 bytes of shared memory"},
+          {"copy.store %24, %25, %3, %3 [box = <16>, ragged = -1]",
+           "1: copy.store: slots that copies reach begin on multiples of 128 bytes of shared memory"},
       },
       declarations);
 }
@@ -116,14 +136,15 @@ TEST(Limits, ScalarsAndTiles) {
       },
       "%20 = sms : i32\n");
   expect_refused({
-      {"%30 = const [value = 1.0] : bf16\n%31 = add %30, %30 : bf16\ntile.store %1, %13, %3, %3 [box = <64, 64>, "
+      {"%30 = const [value = 1.0] : bf16", "1: const: scalars of bf16 are only loaded and cast to f32"},
+      {"%30 = load %2, %3, %3 : bf16\n%31 = add %30, %30 : bf16\ntile.store %1, %13, %3, %3 [box = <64, 64>, "
        "ragged = -1]",
        "2: add: scalars of bf16 are only loaded and cast to f32"},
       {"%30 = sqrt %4 : f32", "1: sqrt: sm_90a has no libm; targets that have it: cpu"},
       {"%30 = cast %4 : i8", "1: cast: from f32 to i8 is not supported by this back end"},
       {"%30 = add %14, %14 : tile<64x64xbf16>\nbuffer.store %5, %3, %30",
        "1: add: tiles of 16-bit floats are only cast, kept and chosen on this target; compute in f32"},
-      {"%30 = const [value = 1.0] : bf16\n%31 = splat %30 : tile<64x64xbf16>\nbuffer.store %5, %3, %31",
+      {"%30 = load %2, %3, %3 : bf16\n%31 = splat %30 : tile<64x64xbf16>\nbuffer.store %5, %3, %31",
        "2: splat: splat in f32 and cast"},
       {"%30 = cast %15 : tile<64xbf16>\n%31 = broadcast %30 [axis = 1] : tile<64x64xbf16>\nbuffer.store %5, %3, %31",
        "2: broadcast: broadcast in f32 and cast"},

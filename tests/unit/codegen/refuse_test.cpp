@@ -99,6 +99,8 @@ const std::pair<const char*, const char*> kinds[] = {
     {"reduce", "%30 = reduce %14 [kind = \"sum\", axis = 0, partial = 0] : f32"},
     {"cast", "%30 = cast %10 [rounding = \"rtz\"] : tile<64x64xbf16>"},
     {"fence", "fence [scope = \"gpu\"]"},
+    {"expect", "expect %7, %3 [bytes = 1048576]"},
+    {"const", "%30 = const [value = 1.5] : bf16"},
     {"copy.store", "copy.store %2, %6, %3, %3, %3 [box = <64, 64>, ragged = -1, reduce = \"add\"]"},
 };
 

@@ -17,7 +17,7 @@ struct Bounds {
   explicit Bounds(const std::string& body) : module(lowered(body)), ranges(module) {}
   std::pair<int64_t, int64_t> operator()(size_t op) { return of(module.body.ops[op]->result()); }
   std::pair<int64_t, int64_t> of(Value v) {
-    const Range r = ranges.of(v);
+    const NumberRange r = ranges.of(v);
     EXPECT_TRUE(r.within({INT64_MIN, INT64_MAX}));
     return {static_cast<int64_t>(r.low), static_cast<int64_t>(r.high)};
   }

@@ -1,5 +1,6 @@
 // tests/unit/ir/verify_by_hand_test.cpp — rules of buffers, views, barriers, copies and wide rings, with their
-// messages. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// messages.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tests/support/faults.h"
 #include "tlxjit/builder/kernel.h"
 
@@ -114,7 +115,7 @@ TEST(VerifyByHand, SynchronisationAndCopies) {
       {"arrive %7, %3 [per = \"warp\", pending = -1]", "arrive: pending is at least 0"},
       {"arrive %6, %3 [per = \"warp\"]", "arrive: works on a barrier, not on buffer<2, 64x32xbf16>"},
       {"barrier.sync %7, %4", "barrier.sync: slot 5 is outside the 2 that there are"},
-      {"expect %7, %3 [bytes = 0]", "expect: bytes are 1 to 2^20 − 1"},
+      {"expect %7, %3 [bytes = 0]", "expect: bytes are 1 to 2^31 − 1"},
       {"fence [scope = \"block\"]", "fence: scope is gpu or system"},
       {"fence [scope = \"gpu\"]", "no fault"},
       {"dot.wait [pending = -1]", "dot.wait: pending is at least 0"},

@@ -118,7 +118,9 @@ TEST(VerifyControl, SchedulesMapTilesToIndices) {
     expect_faults(cases, [&](const std::string& ops) { return scheduled(type, ops, ""); });
   };
   in_map("ring<1>", {{"(%3: i32)\nyield %1, %3", "0: schedule: gives a schedule"}});
-  in_map("schedule<2>", {{"(%3: i32)\nyield %1, %3", "0: schedule: the region yields b1 and the indices"}});
+  for (const char* type : {"schedule<0>", "schedule<2>", "schedule<2147483647>"})
+    in_map(type, {{"(%3: i32)\nyield %1, %3", "0: schedule: the region yields b1 and the indices"},
+                  {"(%3: i32)\nyield", "0: schedule: the region yields b1 and the indices"}});
   in_map("schedule<1>", {
                             {"(%3: f32)\nyield %1, %3", "0: schedule: the region has one index (i32)"},
                             {"(%3: i32)", "0: schedule: the region ends with a yield"},

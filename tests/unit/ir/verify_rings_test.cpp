@@ -16,6 +16,7 @@ TEST(VerifyRings, Slots) {
       {"load_field %3, %1, %3, %3 [field = \"a\"]", "1: load_field: works on a slot, not on i32"},
       {"publish %3", "1: publish: works on a slot, not on i32"},
       {"publish %21", "1: publish: publishes an acquired slot; this one was waited for"},
+      {"release %21 [implied = 0]", "1: release: implied is 1"},
       {"%30 = field %20 [field = \"a\"] : view<64x64xbf16>",
        "1: field: reads a slot that was waited for; this one was acquired"},
       {"%30 = field %21 [field = \"a\"] : view<64x32xbf16>", "1: field: gives view<64x64xbf16>"},

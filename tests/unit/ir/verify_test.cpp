@@ -260,6 +260,19 @@ TEST(Verify, KernelsAsAWhole) {
             "kernel 'k': the kernel has no grid: use persistent(), dynamic(), tiles() or grid()");
 }
 
+/// Names stand in lists, logs and messages: a line each.
+TEST(Verify, NamesHaveNoControlCharacters) {
+  for (const std::string c : {"\\n", "\r", "\t", "\x1b", "\x7f"}) {
+    EXPECT_EQ(only_fault("tlx 1 portable\nkernel \"k" + c +
+                         "\" {\n  %0 = const [value = 1] : i32\n  grid %0\n"
+                         "  task [name = \"t\", warps = 1, replicas = 1] {\n  }\n}\n"),
+              "kernel 'k?': its name has a control character");
+    EXPECT_EQ(only_fault(kernel_text("  %8 = dim [name = \"M" + c + "\"] : i32\n", ring_ops)),
+              "dim: its name has a control character");
+  }
+  EXPECT_EQ(only_fault(kernel_text("  %8 = scalar [name = \"größe\"] : i32\n", ring_ops)), "no fault");
+}
+
 TEST(Verify, GivesTheUsersLine) {
   auto module = parse("tlx 1 portable\nkernel \"k\" {\n %0 = const [value = 300] : u8 @ \"user.cpp\" 42\n}\n");
   ASSERT_TRUE(module.ok());

@@ -54,10 +54,11 @@ TEST(FragmentTest, RowAndColumnElementsMatch) {
   }
 }
 
-TEST(FragmentTest, Registers) {
-  EXPECT_EQ((Fragment{FragmentKind::accumulator, {64, 256}}.registers(Elem::f32)), 128);
-  EXPECT_EQ((Fragment{FragmentKind::accumulator, {64, 256}}.registers(Elem::bf16)), 64);
-  EXPECT_EQ((Fragment{FragmentKind::row, {64}}.registers(Elem::f32)), 2);
+TEST(FragmentTest, Variables) {
+  EXPECT_EQ((Fragment{FragmentKind::accumulator, {64, 256}}.variables(Elem::f32)), 128);
+  EXPECT_EQ((Fragment{FragmentKind::accumulator, {64, 256}}.variables(Elem::bf16)), 64);
+  EXPECT_EQ((Fragment{FragmentKind::row, {64}}.variables(Elem::f32)), 2);
+  EXPECT_EQ((Fragment{FragmentKind::row, {64}}.variables(Elem::i64)), 2) << "a variable of 64 bits is one";
   EXPECT_FALSE((Fragment{FragmentKind::accumulator, {32, 256}}.valid()));
   EXPECT_FALSE((Fragment{FragmentKind::accumulator, {64, 12}}.valid()));
   EXPECT_FALSE((Fragment{FragmentKind::row, {64, 8}}.valid()));

@@ -11,12 +11,6 @@
 namespace tlxjit {
 namespace {
 
-int count(const Module& module, OpCode code) {
-  int n = 0;
-  walk(module.body, [&](const Op& op) { n += op.code == code; });
-  return n;
-}
-
 TEST(Lower, ATargetThatLacksWhatAnOpNeedsRefusesIt) {
   auto module = lowered(gemm(gemm_config("cpu")), "cpu");
   ASSERT_TRUE(module.ok());
@@ -45,16 +39,16 @@ TEST(Lower, GemmForHopperIsStagedAndFitsTheChip) {
   ASSERT_TRUE(module.ok()) << to_string(module.error());
   EXPECT_EQ(module->attrs.integer("threads"), 384);
   EXPECT_LE(module->attrs.integer("shared_bytes"), 232448);
-  EXPECT_EQ(count(*module, OpCode::copy_store), 4) << "four slabs";
-  EXPECT_EQ(count(*module, OpCode::tile_store), 0);
-  EXPECT_EQ(count(*module, OpCode::copy_load), 2);
+  EXPECT_EQ(count_of(*module, OpCode::copy_store), 4u) << "four slabs";
+  EXPECT_EQ(count_of(*module, OpCode::tile_store), 0u);
+  EXPECT_EQ(count_of(*module, OpCode::copy_load), 2u);
 }
 
 TEST(Lower, TheCpuStoresElementByElement) {
   auto module = lowered(gemm(gemm_config("cpu")), "cpu");
   ASSERT_TRUE(module.ok()) << to_string(module.error());
-  EXPECT_EQ(count(*module, OpCode::copy_store), 0);
-  EXPECT_EQ(count(*module, OpCode::tile_store), 1);
+  EXPECT_EQ(count_of(*module, OpCode::copy_store), 0u);
+  EXPECT_EQ(count_of(*module, OpCode::tile_store), 1u);
 }
 
 TEST(Lower, BuffersAndBarriersDoNotOverlap) {
@@ -78,8 +72,8 @@ TEST(Lower, BuffersAndBarriersDoNotOverlap) {
 TEST(Lower, ADynamicScheduleHasACounterAndAHiddenRing) {
   auto module = lowered(attention(attention_config("sm_90a")), "sm_90a");
   ASSERT_TRUE(module.ok());
-  EXPECT_EQ(count(*module, OpCode::workspace), 1);
-  EXPECT_EQ(count(*module, OpCode::workspace_add), 2) << "take a tile; count finished programs";
+  EXPECT_EQ(count_of(*module, OpCode::workspace), 1u);
+  EXPECT_EQ(count_of(*module, OpCode::workspace_add), 2u) << "take a tile; count finished programs";
   const std::string text = print(*module);
   EXPECT_NE(text.find("barrier [count = 1, name = \"tiles.full\""), std::string::npos);
   EXPECT_NE(text.find("barrier [count = 8, name = \"tiles.free\""), std::string::npos) << "two consumers of four warps";

@@ -22,6 +22,13 @@ inline Result<Module> lowered(const Kernel& kernel, const char* target) {
   return lower(*module, with_all_ops(target));
 }
 
+/// How many ops of a kind the module has.
+inline size_t count_of(const Module& module, OpCode code) {
+  size_t n = 0;
+  walk(module.body, [&](const Op& op) { n += op.code == code; });
+  return n;
+}
+
 inline std::string refusal(const Kernel& kernel, const char* target = "sm_90a") {
   auto module = lowered(kernel, target);
   if (module) return "accepted";

@@ -41,6 +41,24 @@ TEST(PlacementTest, SmallTasksShareAGroup) {
   EXPECT_THAT(p->registers, ElementsAre(48, 0, 0));
 }
 
+// One thread would arrive once where each of the warps is counted.
+TEST(PlacementTest, ArrivalsOfEachWarpWantAllWarps) {
+  const auto elected = [](int warps, const char* per) {
+    const std::string head = "task [name = \"t\", warps = " + std::to_string(warps) + ", replicas = 1] {\n";
+    const Module module =
+        lowered("%0 = const [value = 0] : i32\n%1 = barrier [count = 4, name = \"b\", offset = 0] : barrier<1>\n" +
+                    head + "wait %1, %0, %0\nfence\narrive %1, %0 [per = \"" + per + "\"]\n}\n",
+                128);
+    auto p = place_tasks(module);
+    EXPECT_TRUE(p) << to_string(p.error());
+    return p && p->tasks[0].elected;
+  };
+  EXPECT_FALSE(elected(4, "warp"));
+  EXPECT_FALSE(elected(2, "warp"));
+  EXPECT_TRUE(elected(1, "warp"));
+  EXPECT_TRUE(elected(4, "instance"));
+}
+
 TEST(PlacementTest, RefusesMoreWarpsThanThreads) {
   auto p = place_tasks(lowered(task(4, 2), 128));
   ASSERT_FALSE(p);

@@ -61,6 +61,17 @@ TEST(Simplify, MultiplesMakeRemaindersZeroAndQuotientsExact) {
   EXPECT_THAT(special(wraps, {0, 1 << 20, 3}), Not(HasSubstr("mod")));
 }
 
+/// Of each sum both operands are one value, which is looked at once: not 2^64 times.
+TEST(Simplify, MultiplesOfLongChainsAreFound) {
+  const auto rest = [](Kernel&, Index n, Scalar) {
+    std::vector<Index> sums = {n + n};
+    while (sums.size() < 64) sums.push_back(sums.back() + sums.back());
+    return sums.back() % 8;
+  };
+  EXPECT_THAT(special(rest, {0, INT32_MAX, 16}), Not(HasSubstr("mod")));
+  EXPECT_THAT(special(rest, {0, INT32_MAX, 4}), HasSubstr("mod"));
+}
+
 TEST(Simplify, BoundsDecideComparisonsAndLesserAndGreater) {
   const auto below = [](Kernel&, Index n, Scalar s) { return select(n < s, n, s); };
   EXPECT_THAT(special(below, {0, 100, 1}, {200, 300, 1}), Not(HasSubstr("= select")));
@@ -85,6 +96,38 @@ TEST(Simplify, ABranchThatIsNeverTakenGoes) {
   // A store is asynchronous: its branch stays, though it is never run, and the back ends drop it.
   EXPECT_THAT(text({65, 1000, 1}), HasSubstr("22"));
   EXPECT_THAT(text(NumberPromise::exact(64)), HasSubstr("11"));
+}
+
+TEST(Simplify, ABranchThatIsAlwaysTakenKeepsTheEndOfItsSlots) {
+  Kernel k{"k"};
+  const Index n = k.dim("N");
+  const Tensor x = k.tensor<int32_t>("x", {n});
+  const Ring ring = k.ring(2).slot<int32_t>("x", {8});
+  k.grid(1);
+  const auto twice = [&](const std::function<void()>& fn) {
+    k.when(n > 64, fn);
+    fn();
+  };
+  k.task("fill").body([&] { twice([&] { ring.acquire().load("x", x, {0}); }); });
+  k.task("drain").body([&] {
+    twice([&] {
+      k.when(n > 63, [&] { x.store({0}, ring.wait()["x"].load()); });
+      const Slot slot = ring.wait();
+      slot.release();
+      x.store({0}, ring.wait()["x"].load());
+    });
+  });
+  auto module = specialize(*k.module(), Promises{{NumberPromise::exact(65)}, {}, {}});
+  ASSERT_TRUE(module.ok()) << to_string(module.error());
+  std::string drain;  // the skeleton of its only region: there is no branch
+  for (const auto& op : module->body.ops.back()->regions[0].ops) switch (op->code) {
+      case OpCode::wait_slot: drain += "wait "; break;
+      case OpCode::store: drain += "store "; break;
+      case OpCode::release: drain += op->attrs.find("implied") ? "end " : "release "; break;
+      default: EXPECT_TRUE(op->regions.empty());
+    }
+  const std::string once = "wait store end wait release wait store ";
+  EXPECT_EQ(drain, once + "end " + once) << "the task's own region ends by itself";
 }
 
 TEST(Simplify, PromisesStandInTheParametersAndAreChecked) {
