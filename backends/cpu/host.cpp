@@ -8,6 +8,7 @@
 #include <llvm/TargetParser/Host.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,13 @@ const char* cpu_features() {
   return text->c_str();
 }
 
+namespace {
+
+/// What x86-64 passes floats and addresses in; LLVM has no code without it.
+constexpr std::string_view of_the_abi[] = {"64bit", "sse", "sse2"};
+
+}  // namespace
+
 llvm::Expected<llvm::orc::JITTargetMachineBuilder> host_machine(std::string_view without) {
   auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();  // with the features of cpu_features
   if (!builder) return builder;
@@ -43,6 +51,9 @@ llvm::Expected<llvm::orc::JITTargetMachineBuilder> host_machine(std::string_view
     without.remove_prefix(std::min(without.size(), name.size() + 1));
     if (known.find("+" + name + ",") == std::string::npos && known.find("-" + name + ",") == std::string::npos)
       return llvm::createStringError("there is no CPU feature '" + name + "'; there are " + cpu_features());
+    if (std::ranges::find(of_the_abi, name) != std::end(of_the_abi))
+      return llvm::createStringError("no code for this host is without the CPU feature '" + name +
+                                     "', for its calling convention needs it");
     builder->getFeatures().AddFeature(name, false);
   }
   return builder;

@@ -9,6 +9,7 @@
 #include "backends/cpu/executor_p.h"
 #include "backends/cpu/host_p.h"
 #include "backends/cpu/image_p.h"
+#include "backends/cpu/sanitizers_p.h"
 
 namespace {
 
@@ -47,6 +48,8 @@ tlxjit_cpu_status load(const char* image, size_t size, tlxjit_cpu_kernel** kerne
               [&](cpu::Program& program) { return cpu::load_image({image, size}, program, *failure); });
 }
 
+constexpr const char* links = cpu::asan ? "address" : cpu::tsan ? "thread" : "nothing";
+
 void destroy(tlxjit_cpu_kernel* kernel) { delete kernel; }
 
 tlxjit_cpu_status launch(tlxjit_cpu_kernel* kernel, const tlxjit_cpu_launch* launch, tlxjit_cpu_failure* failure) {
@@ -69,6 +72,7 @@ extern "C" __attribute__((visibility("default"))) const tlxjit_cpu_backend* tlxj
                                              TLXJIT_SOURCE_HASH,
                                              cpu::cpu_name(),
                                              cpu::cpu_features(),
+                                             links,
                                              compile,
                                              load,
                                              cpu::generations,

@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "backends/cpu/lane_p.h"
@@ -167,6 +168,7 @@ class Emitter : public Elements {
   struct Group {  // elementwise ops over one shape, not yet emitted
     Shape domain;
     std::vector<const Op*> ops;
+    std::unordered_set<const Op*> has;  // the same
   };
   struct Position;  // of a loop over a group's elements
 

@@ -10,6 +10,14 @@ namespace cpu {
 // Tile ops are gathered into groups, one per shape, and emitted as one loop when something other than an
 // elementwise op needs a result. Inside a loop every op acts on the same element, so their order is kept; two
 // groups never touch the same storage, because an op that reads another group's result has that group emitted first.
+// So any group may be emitted at any time, and a large one is: LLVM takes time that grows with the square of what
+// stands in one loop, and what a second loop must read again is little beside what the first computes.
+
+namespace {
+
+constexpr size_t largest_group = 512;
+
+}  // namespace
 
 bool Emitter::is_tile_op(const Op& op, const Module& module) {
   switch (op.code) {
@@ -38,9 +46,9 @@ Shape Emitter::domain(const Op& op) const {
 }
 
 bool Emitter::pending(Value v, size_t& group) const {
+  const Op* def = unit_.module.def(v);
   for (group = 0; group < groups_.size(); ++group)
-    for (const Op* op : groups_[group].ops)
-      if (!op->results.empty() && op->result() == v) return true;
+    if (groups_[group].has.contains(def)) return true;
   return false;
 }
 
@@ -69,8 +77,13 @@ void Emitter::tile_op(const Op& op) {
       same(groups_[i]) && !(writes_shared && reads_shared(groups_[i])) ? void(++i) : flush_at(i);
   }
   auto found = std::find_if(groups_.begin(), groups_.end(), same);
-  if (found == groups_.end()) found = groups_.insert(groups_.end(), {shape, {}});
+  if (found != groups_.end() && found->ops.size() == largest_group) {
+    flush_at(static_cast<size_t>(found - groups_.begin()));
+    found = groups_.end();
+  }
+  if (found == groups_.end()) found = groups_.insert(groups_.end(), {shape, {}, {}});
   found->ops.push_back(&op);
+  found->has.insert(&op);
   const bool gives_scalar = op.code == OpCode::reduce && type(op.result()).is_scalar();  // which anything may read
   if (op.code == OpCode::acc_write || writes_shared || gives_scalar)
     flush_at(static_cast<size_t>(found - groups_.begin()));
@@ -108,9 +121,7 @@ bool Emitter::read_in_place(const Block& block, size_t at) const {
 }
 
 bool Emitter::stored(Value v, const Group& group) const {
-  for (const Op* user : unit_.users[v])
-    if (std::find(group.ops.begin(), group.ops.end(), user) == group.ops.end()) return true;
-  return false;
+  return std::ranges::any_of(unit_.users[v], [&](const Op* user) { return !group.has.contains(user); });
 }
 
 void Emitter::flush(Group group) {

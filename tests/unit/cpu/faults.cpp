@@ -8,7 +8,8 @@
 #include <cstdlib>
 #include <stdexcept>
 #include <string_view>
-#include <thread>
+
+#include "tests/support/hold.h"
 
 namespace {
 
@@ -16,7 +17,7 @@ void plant(llvm::Module& module, std::string_view fault) {
   if (fault == "fatal") llvm::report_fatal_error("a planted fatal error");
   if (fault == "memory") llvm::report_bad_alloc_error("planted");
   if (fault == "throw") throw std::out_of_range("a planted exception");
-  if (fault == "hang") std::this_thread::sleep_for(std::chrono::seconds(8));
+  if (fault.starts_with("hang ")) tlxjit::Hold::at(fault.data() + 5).wait();
   for (llvm::Function& fn : module) {
     if (fn.isDeclaration()) continue;
     llvm::IRBuilder<> b(&*fn.getEntryBlock().getFirstInsertionPt());

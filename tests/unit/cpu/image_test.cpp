@@ -1,6 +1,5 @@
 // tests/unit/cpu/image_test.cpp — images of compiled kernels: they load without a compiler and do the same.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <gmock/gmock.h>
 #include <malloc.h>
 #include <unistd.h>
 
@@ -13,37 +12,6 @@
 namespace cpu_test {
 namespace {
 
-using ::testing::HasSubstr;
-
-/// x[p] = 2p.
-const char* const text = R"(tlx 1 lowered cpu
-kernel "small" [threads = 32, shared_bytes = 0] {
-  %n = dim [name = "N"] : i32
-  %x = tensor %n [name = "x"] : tensor<1xi32>
-  %one = const [value = 1] : i32
-  %two = const [value = 2] : i32
-  grid %n
-  task [name = "main", warps = 1, replicas = 1, registers = 0] {
-    %p = program_id : i32
-    %q = mul %p, %two : i32
-    %t = splat %q : tile<1xi32>
-    tile.store %x, %t, %p [box = <1>, ragged = -1]
-  }
-}
-)";
-
-bool runs(Kernel& kernel) {
-  Tensor<int32_t> x({8});
-  Launch launch;
-  launch.dims = {8};
-  launch.tensors = {x};
-  launch.grid = 8;
-  if (kernel.launch(launch) != TLXJIT_CPU_OK) return false;
-  for (int p = 0; p < 8; ++p)
-    if (x.data[size_t(p)] != 2 * p) return false;
-  return true;
-}
-
 std::vector<char> image_of(const std::string& of) {
   Kernel kernel(of);
   EXPECT_EQ(kernel.status, TLXJIT_CPU_OK) << kernel.failure.message;
@@ -51,21 +19,21 @@ std::vector<char> image_of(const std::string& of) {
 }
 
 TEST(Image, LoadsWithoutACompilerAndDoesTheSame) {
-  const std::vector<char> image = image_of(numbered(text));
+  const std::vector<char> image = image_of(numbered(doubles_text));
   ASSERT_FALSE(image.empty());
   const uint64_t before = backend().generations();
   Kernel loaded(image);
   ASSERT_COMPILED(loaded);
-  EXPECT_TRUE(runs(loaded));
+  EXPECT_TRUE(doubles(loaded));
   EXPECT_EQ(backend().generations(), before);
-  Kernel again(numbered(text));
+  Kernel again(numbered(doubles_text));
   EXPECT_EQ(backend().generations(), before + 1);
   EXPECT_EQ(again.image, image) << "one text, one image";
 }
 
 // It is nobody's who reads an image where it begins in memory.
 TEST(Image, LoadsFromAnyAddress) {
-  const std::vector<char> image = image_of(numbered(text));
+  const std::vector<char> image = image_of(numbered(doubles_text));
   for (size_t shift : {1, 2, 3, 8, 15}) {
     std::vector<char> shifted(image.size() + shift);
     std::copy(image.begin(), image.end(), shifted.begin() + ptrdiff_t(shift));
@@ -85,7 +53,7 @@ TEST(Image, OfTheLibrarysLoweredKernels) {
 }
 
 TEST(Image, CutAtEveryLengthIsAStatus) {
-  const std::vector<char> image = image_of(numbered(text));
+  const std::vector<char> image = image_of(numbered(doubles_text));
   for (size_t length = 0; length < image.size(); ++length) {
     Kernel cut(std::vector<char>(image.begin(), image.begin() + ptrdiff_t(length)));
     ASSERT_EQ(cut.status, TLXJIT_CPU_BAD_IMAGE) << length;
@@ -122,14 +90,14 @@ TEST(Image, AnyNumberOfTheHeadIsCheckedOrHarmless) {
 }
 
 TEST(Image, ThreadsLoadAndDropAtOnce) {
-  const std::vector<char> image = image_of(numbered(text));
+  const std::vector<char> image = image_of(numbered(doubles_text));
   std::vector<std::thread> threads;
   std::atomic<int> failures = 0;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&] {
       for (int i = 0; i < 50; ++i) {
         Kernel kernel(image);
-        failures += kernel.status != TLXJIT_CPU_OK || !runs(kernel);
+        failures += kernel.status != TLXJIT_CPU_OK || !doubles(kernel);
       }
     });
   for (std::thread& t : threads) t.join();
@@ -144,7 +112,7 @@ size_t resident_bytes() {
 }
 
 TEST(Image, MemoryStaysFlatOver10000LoadsAndDrops) {
-  const std::vector<char> image = image_of(numbered(text));
+  const std::vector<char> image = image_of(numbered(doubles_text));
   constexpr bool slow = tlxjit::cpu::asan || tlxjit::cpu::tsan;
   constexpr int rounds = slow ? 300 : 10000;
   size_t settled = 0;

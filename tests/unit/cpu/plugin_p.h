@@ -157,6 +157,36 @@ inline std::string numbered(const std::string& text) {
   return out;
 }
 
+/// x[p] = 2p, a program for each.
+inline const char* const doubles_text = R"(tlx 1 lowered cpu
+kernel "small" [threads = 32, shared_bytes = 0] {
+  %n = dim [name = "N"] : i32
+  %x = tensor %n [name = "x"] : tensor<1xi32>
+  %two = const [value = 2] : i32
+  grid %n
+  task [name = "main", warps = 1, replicas = 1, registers = 0] {
+    %p = program_id : i32
+    %q = mul %p, %two : i32
+    %t = splat %q : tile<1xi32>
+    tile.store %x, %t, %p [box = <1>, ragged = -1]
+  }
+}
+)";
+
+/// Runs the kernel of doubles_text; whether its results are right.
+inline bool doubles(Kernel& kernel, int32_t programs = 8, int32_t threads = 2) {
+  Tensor<int32_t> x({programs});
+  Launch launch;
+  launch.dims = {programs};
+  launch.tensors = {x};
+  launch.grid = programs;
+  launch.threads = threads;
+  if (kernel.launch(launch) != TLXJIT_CPU_OK) return false;
+  for (int32_t p = 0; p < programs; ++p)
+    if (x.data[size_t(p)] != 2 * p) return false;
+  return true;
+}
+
 template <class T>
 uint64_t bits_of(T x) {
   uint64_t bits = 0;

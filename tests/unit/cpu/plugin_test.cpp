@@ -16,24 +16,6 @@
 namespace cpu_test {
 namespace {
 
-using ::testing::HasSubstr;
-
-const char* const small_text = R"(tlx 1 lowered cpu
-kernel "small" [threads = 32, shared_bytes = 0] {
-  %n = dim [name = "N"] : i32
-  %x = tensor %n [name = "x"] : tensor<1xi32>
-  %one = const [value = 1] : i32
-  %two = const [value = 2] : i32
-  grid %one
-  task [name = "main", warps = 1, replicas = 1, registers = 0] {
-    %p = program_id : i32
-    %q = mul %p, %two : i32
-    %t = splat %q : tile<1xi32>
-    tile.store %x, %t, %p [box = <1>, ragged = -1]
-  }
-}
-)";
-
 TEST(Plugin, TableDescribesItself) {
   const tlxjit_cpu_backend& b = backend();
   EXPECT_EQ(b.size, sizeof(tlxjit_cpu_backend));
@@ -113,7 +95,7 @@ TEST(Plugin, GarbledTextNeverEndsTheProcess) {
 }
 
 TEST(Plugin, UnsupportedNamesTheOp) {
-  std::string text = small_text;
+  std::string text = doubles_text;
   text.replace(text.find("program_id"), 10, "sms");
   Kernel kernel(numbered(text));
   EXPECT_NE(kernel.status, TLXJIT_CPU_OK);
@@ -121,22 +103,16 @@ TEST(Plugin, UnsupportedNamesTheOp) {
 }
 
 TEST(Plugin, CompileAndDestroyManyTimes) {
-  const std::string text = numbered(small_text);
+  const std::string text = numbered(doubles_text);
   for (int i = 0; i < 200; ++i) {
     Kernel kernel(text);
     ASSERT_COMPILED(kernel);
-    Tensor<int32_t> x({8});
-    Launch launch;
-    launch.dims = {8};
-    launch.tensors = {x};
-    launch.grid = 8;
-    ASSERT_EQ(kernel.launch(launch), TLXJIT_CPU_OK);
-    for (int p = 0; p < 8; ++p) ASSERT_EQ(x.data[size_t(p)], 2 * p);
+    ASSERT_TRUE(doubles(kernel));
   }
 }
 
 TEST(Plugin, CompilesOnManyThreads) {
-  const std::string text = numbered(small_text);
+  const std::string text = numbered(doubles_text);
   std::vector<std::thread> threads;
   std::atomic<int> failures = 0;
   for (int t = 0; t < 4; ++t)
@@ -235,7 +211,7 @@ TEST(Plugin, TheFirstLaunchMakesRoomForAllThreads) {
     return info.uordblks + info.hblkhd;
   };
   ASSERT_GT(allocated(), 0u) << "this malloc does not tell";
-  std::string text = small_text;
+  std::string text = doubles_text;
   text.replace(text.find("shared_bytes = 0"), 16, "shared_bytes = " + std::to_string(shared));
   text = numbered(text);
   Tensor<int32_t> x({1000});
@@ -265,21 +241,10 @@ TEST(Plugin, TheFirstLaunchMakesRoomForAllThreads) {
 
 // The child has none of the parent's threads.
 TEST(Plugin, WorksInAForkedChild) {
-  const std::string text = numbered(small_text);
+  const std::string text = numbered(doubles_text);
   auto kernel = std::make_unique<Kernel>(text);
   ASSERT_COMPILED(*kernel);
-  const auto runs = [](Kernel& k) {
-    Tensor<int32_t> x({64});
-    Launch launch;
-    launch.dims = {64};
-    launch.tensors = {x};
-    launch.grid = 64;
-    launch.threads = 3;
-    if (k.launch(launch) != TLXJIT_CPU_OK) return false;
-    for (int p = 0; p < 64; ++p)
-      if (x.data[size_t(p)] != 2 * p) return false;
-    return true;
-  };
+  const auto runs = [](Kernel& k) { return doubles(k, 64, 3); };
   ASSERT_TRUE(runs(*kernel));
   for (bool uses : {true, false}) {
     const pid_t child = fork();
@@ -303,7 +268,7 @@ TEST(Plugin, WorksInAForkedChild) {
 }
 
 TEST(Plugin, AnEmptyGridDoesNothing) {
-  Kernel kernel(numbered(small_text));
+  Kernel kernel(numbered(doubles_text));
   ASSERT_COMPILED(kernel);
   Launch launch;
   launch.dims = {0};

@@ -317,6 +317,44 @@ TEST(Tile, GetKeepsItsValue) {
       [](double x, double y, int, int) { return double((float(y) + float(x)) + float(x)) - y; }, 1);
 }
 
+/// What LLVM does takes time that grows with the square of what stands in one loop.
+TEST(Tile, ManyOpsAreSeveralLoops) {
+  constexpr int steps = 2000;
+  std::string body = "    %s0 = sub %y, %x : tile<64x64xf32>\n";
+  for (int i = 1; i < steps; ++i)
+    body += "    %s" + std::to_string(i) + " = sub %y, %s" + std::to_string(i - 1) + " : tile<64x64xf32>\n";
+  body += "    %out = add %s" + std::to_string(steps - 1) + ", %s100 : tile<64x64xf32>";  // of two loops
+  Data d;
+  d.check(body, [](double x, double y, int, int) {
+    float s = float(x), s100 = 0;
+    for (int i = 0; i < steps; ++i) {
+      s = float(y) - s;
+      if (i == 100) s100 = s;
+    }
+    return double(s + s100);
+  });
+  std::string ir;
+  const auto keep = [](void* to, const char* text, size_t size) { static_cast<std::string*>(to)->assign(text, size); };
+  const tlxjit_cpu_options options{nullptr, nullptr, nullptr, keep, &ir};
+  tlxjit_cpu_kernel* kernel = nullptr;
+  tlxjit_cpu_failure failure{};
+  const std::string text = with_tiles(body);
+  ASSERT_EQ(backend().compile(text.data(), text.size(), &options, &kernel, &failure), TLXJIT_CPU_OK) << failure.message;
+  backend().destroy(kernel);
+  std::istringstream lines(ir);
+  size_t all = 0, block = 0, largest = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("fsub") == std::string::npos) {
+      if (line.empty() || line.back() == ':') block = 0;
+      continue;
+    }
+    ++all;
+    largest = std::max(largest, ++block);
+  }
+  EXPECT_EQ(all, size_t{steps});
+  EXPECT_LE(largest, 512u);
+}
+
 TEST(Tile, Bf16RoundsOncePerOp) {
   Data d;
   Tensor<bf16> out({n, n});
