@@ -81,7 +81,7 @@ class CurrentContext {
 };
 
 /// While it lives, this thread's calls leave captures alone that other threads have begun: by default loading,
-/// unloading and waiting for the device would spoil them.
+/// unloading, allocating, freeing and waiting for the device would spoil them.
 class BesideCaptures {
  public:
   explicit BesideCaptures(const Driver& driver) : driver_(driver) { exchange(); }
@@ -113,7 +113,9 @@ class Owned {
   ~Owned() {
     if (!handle_) return;
     const CurrentContext current(*context_);
-    if (current.usable()) (context_->driver().*destroy)(handle_);
+    if (!current.usable()) return;
+    const BesideCaptures beside(context_->driver());
+    (context_->driver().*destroy)(handle_);
   }
   Handle get() const { return handle_; }
   explicit operator bool() const { return handle_ != Handle{}; }
@@ -144,6 +146,9 @@ class DeviceBuffer {
   size_t bytes_ = 0;
 };
 
+/// What DeviceBuffer and Stream own; for those whose handles go elsewhere.
+Result<CuDevicePtr> allocate_bytes(const Context& context, size_t bytes);
+Result<CuStream> create_handle(const Context& context);
 Result<Stream> create_stream(std::shared_ptr<const Context> context);
 Result<Event> create_event(std::shared_ptr<const Context> context, bool timing = true);
 Result<void> record(const Event& event, CuStream stream);

@@ -34,6 +34,7 @@ enum : CuResult {
   cu_no_device = 100,
   cu_invalid_image = 200,
   cu_no_binary_for_gpu = 209,
+  cu_unsupported_ptx_version = 222,
   cu_not_ready = 600,
   cu_launch_out_of_resources = 701,
   cu_stream_capture_unsupported = 900,

@@ -13,6 +13,7 @@
 #include "backends/nvidia/nvrtc_files_p.h"
 #include "backends/nvidia/ptxas_log_p.h"
 #include "src/runtime/guard_p.h"
+#include "src/runtime/per_process_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace nvidia {
@@ -29,39 +30,44 @@ class Compiler {
   explicit Compiler(std::vector<std::string> folders) { search_.directories = std::move(folders); }
 
   Result<std::shared_ptr<Nvrtc>> get() {
-    std::lock_guard lock(mutex_);
-    return load();
+    OfProcess& own = own_.get();
+    std::lock_guard lock(own.mutex);
+    return load(own);
   }
 
   /// Which one it is. Loads it only where its files do not tell.
   Result<std::string> build_ids() {
-    std::lock_guard lock(mutex_);
-    if (!loaded_) {
-      if (of_files_.empty()) of_files_ = nvrtc_build_ids_of_files(search_);
-      if (!of_files_.empty()) return of_files_;
-      if (auto loaded = load(); !loaded) return loaded.error();
+    OfProcess& own = own_.get();
+    std::lock_guard lock(own.mutex);
+    if (!own.loaded) {
+      if (own.of_files.empty()) own.of_files = nvrtc_build_ids_of_files(search_);
+      if (!own.of_files.empty()) return own.of_files;
+      if (auto loaded = load(own); !loaded) return loaded.error();
     }
-    const std::string& ids = loaded_->build_ids();
+    const std::string& ids = own.loaded->build_ids();
     if (ids.starts_with(' ') || ids.ends_with(' '))
       return runtime::error_of(ErrorKind::environment, Stage::load, ErrorCode::unsupported,
-                               loaded_->path() +
+                               own.loaded->path() +
                                    " or its builtins have no build-id, so that what they compile cannot "
                                    "be told from what another version does");
     return ids;
   }
 
  private:
-  Result<std::shared_ptr<Nvrtc>> load() {
-    if (loaded_) return loaded_;
+  struct OfProcess {
+    std::mutex mutex;
+    std::string of_files;  // build-ids; "": not asked for, or not known
+    std::shared_ptr<Nvrtc> loaded;
+  };
+  Result<std::shared_ptr<Nvrtc>> load(OfProcess& own) const {
+    if (own.loaded) return own.loaded;
     auto loaded = Nvrtc::load(search_);
-    if (loaded) loaded_ = *loaded;
+    if (loaded) own.loaded = *loaded;
     return loaded;
   }
 
   NvrtcSearch search_;
-  std::mutex mutex_;
-  std::string of_files_;  // build-ids; "": not asked for, or not known
-  std::shared_ptr<Nvrtc> loaded_;
+  runtime::PerProcess<OfProcess> own_;  // a child loads the libraries that are in its memory once more
 };
 
 CompileReport report_of(std::string log) {
@@ -123,16 +129,17 @@ class NvidiaDevice final : public DeviceBackend {
     watch.lap();
     NvrtcOptions options;
     options.lineinfo = input.lineinfo;
+    if (input.abandoned) options.cancelled = [abandoned = input.abandoned] { return abandoned->load(); };
     auto made = (*nvrtc)->compile(emitted->source, input.module.name, facts_.target, options);
     if (!made) return made.error();
     out.compile_ms = watch.lap();
     Image image{std::move(emitted->entry), std::move(made->log), std::move(emitted->source), std::move(made->cubin)};
     if (input.image) out.image = write_image(image);
-    TLXJIT_TRY(take(std::move(image), input, out));
+    TLXJIT_TRY(take(std::move(image), input, out, fmt::format("NVRTC {}.{}", (*nvrtc)->major(), (*nvrtc)->minor())));
     return out;
   }
 
-  Result<std::string> identity() override { return compiler_->build_ids(); }
+  Result<std::string> compiler() override { return compiler_->build_ids(); }
 
   Result<CompiledKernel> load(const CompileInput& input, std::span<const char> bytes) override {
     auto image = read_image(bytes);
@@ -146,21 +153,15 @@ class NvidiaDevice final : public DeviceBackend {
 
   Result<void*> allocate(size_t bytes) override {
     TLXJIT_TRY(device_needed());
-    const CurrentContext current(*context_);
-    TLXJIT_TRY(current.status());
-    CuDevicePtr address = 0;
-    const CuResult result = driver().cuMemAlloc(&address, bytes ? bytes : 16);
-    if (result != cu_success) {
-      Error error = driver().failure(result, "cuMemAlloc", Stage::run);
-      error.message += fmt::format(" ({} bytes wanted)", bytes);
-      if (result == cu_out_of_memory) error.code = ErrorCode::out_of_resources;
-      return error;
-    }
-    return reinterpret_cast<void*>(static_cast<uintptr_t>(address));
+    const auto address = allocate_bytes(*context_, bytes);
+    if (!address) return address.error();
+    return reinterpret_cast<void*>(static_cast<uintptr_t>(*address));
   }
   void release(void* memory) override {
     const CurrentContext current(*context_);
-    if (current.usable()) driver().cuMemFree(address_of(memory));
+    if (!current.usable()) return;
+    const BesideCaptures beside(driver());
+    driver().cuMemFree(address_of(memory));
   }
   Result<void> upload(void* to, const void* from, size_t bytes) override {
     return after_all([&] {
@@ -183,25 +184,28 @@ class NvidiaDevice final : public DeviceBackend {
     const auto captured = is_capturing(*context_, static_cast<CuStream>(stream));
     return captured && *captured;  // what the launch finds wrong with the stream it says itself
   }
+  size_t captured_alone() override { return captured_->alone(); }
+  void release_captured() override { captured_->release(); }
   Result<void*> create_stream() override {
     TLXJIT_TRY(device_needed());
-    constexpr unsigned non_blocking = 1;
-    const CurrentContext current(*context_);
-    TLXJIT_TRY(current.status());
-    CuStream stream = nullptr;
-    TLXJIT_TRY(driver().check(driver().cuStreamCreate(&stream, non_blocking), "cuStreamCreate"));
-    return static_cast<void*>(stream);
+    const auto stream = create_handle(*context_);
+    if (!stream) return stream.error();
+    return static_cast<void*>(*stream);
   }
   void destroy_stream(void* stream) override {
     const CurrentContext current(*context_);
-    if (current.usable()) driver().cuStreamDestroy(static_cast<CuStream>(stream));
+    if (!current.usable()) return;
+    const BesideCaptures beside(driver());
+    driver().cuStreamDestroy(static_cast<CuStream>(stream));
   }
   Result<void> synchronize(void* stream) override {
     TLXJIT_TRY(device_needed());
+    const BesideCaptures beside(driver());
     return nvidia::synchronize(*context_, static_cast<CuStream>(stream));
   }
   Result<void> synchronize_all() override {
     TLXJIT_TRY(device_needed());
+    const BesideCaptures beside(driver());
     return context_->synchronize();
   }
 
@@ -209,14 +213,14 @@ class NvidiaDevice final : public DeviceBackend {
   const Driver& driver() const { return context_->driver(); }
   static CuDevicePtr address_of(const void* memory) { return reinterpret_cast<uintptr_t>(memory); }
 
-  /// What is told of an image, and, where there is a device, its kernel.
-  Result<void> take(Image image, const CompileInput& input, CompiledKernel& out) {
+  /// What is told of an image, and, where there is a device, its kernel. `compiler`: who made it, if that is known.
+  Result<void> take(Image image, const CompileInput& input, CompiledKernel& out, const std::string& compiler = {}) {
     out.source = std::move(image.source);
     out.binary = std::move(image.cubin);
     out.report = report_of(std::move(image.log));
     if (!context_) return {};
     StopWatch watch;
-    auto loaded = load_kernel(context_, out.binary, image.entry, input.abi);
+    auto loaded = load_kernel(context_, out.binary, image.entry, input.abi, captured_, compiler);
     if (!loaded) return loaded.error();
     out.kernel = std::move(*loaded);
     out.load_ms = watch.lap();
@@ -233,6 +237,7 @@ class NvidiaDevice final : public DeviceBackend {
     TLXJIT_TRY(device_needed());
     const CurrentContext current(*context_);
     TLXJIT_TRY(current.status());
+    const BesideCaptures beside(driver());
     TLXJIT_TRY(driver().check(driver().cuCtxSynchronize(), "cuCtxSynchronize"));
     TLXJIT_TRY(fn());
     return driver().check(driver().cuStreamSynchronize(nullptr), "cuStreamSynchronize");
@@ -240,6 +245,7 @@ class NvidiaDevice final : public DeviceBackend {
 
   std::shared_ptr<Context> context_;
   std::shared_ptr<Compiler> compiler_;
+  const std::shared_ptr<CapturedCode> captured_ = std::make_shared<CapturedCode>();
 };
 
 class NvidiaLibrary final : public runtime::BackendLibrary {
@@ -283,18 +289,33 @@ class NvidiaLibrary final : public runtime::BackendLibrary {
   }
 
  private:
+  struct OfProcess {
+    std::mutex mutex;
+    std::shared_ptr<Driver> driver;
+    bool forked = false;
+
+    /// The parent's driver says what is wrong with it here; one that was being loaded then is of no use either.
+    void inherit(OfProcess& parents) {
+      const std::unique_lock lock(parents.mutex, std::try_to_lock);
+      if (lock)
+        driver = parents.driver;
+      else
+        forked = true;
+    }
+  };
   Result<std::shared_ptr<Driver>> driver() {
-    std::lock_guard lock(mutex_);
-    if (driver_) return driver_;
+    OfProcess& own = own_.get();
+    std::lock_guard lock(own.mutex);
+    if (own.forked) return Driver::forked(Stage::load);
+    if (own.driver) return own.driver;
     auto loaded = Driver::load(libcuda_);
-    if (loaded) driver_ = *loaded;
+    if (loaded) own.driver = *loaded;
     return loaded;
   }
 
   const std::string libcuda_;
   const std::shared_ptr<Compiler> compiler_;
-  std::mutex mutex_;
-  std::shared_ptr<Driver> driver_;
+  runtime::PerProcess<OfProcess> own_;
 };
 
 }  // namespace

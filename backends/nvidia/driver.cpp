@@ -25,6 +25,9 @@ const char* way_out(CuResult result) {
     case cu_no_device: return "; no NVIDIA device is visible (see nvidia-smi and CUDA_VISIBLE_DEVICES)";
     case cu_invalid_image:
     case cu_no_binary_for_gpu: return "; the binary was compiled for another GPU or a newer driver";
+    case cu_unsupported_ptx_version:
+      return "; it was compiled by a newer CUDA than the driver's: update the driver, or name an older NVRTC by "
+             "TLXJIT_NVRTC_DIR";
     case cu_launch_out_of_resources: return "; the kernel needs more registers or shared memory than an SM has";
     case cu_stream_capture_unsupported:
       return "; the call is not allowed while a stream is being captured: prepare the kernel before";
@@ -66,10 +69,10 @@ Result<std::shared_ptr<Driver>> Driver::load(const std::string& path) {
   driver->library_ = std::move(library);
   TLXJIT_TRY(driver->bind());
   TLXJIT_TRY(driver->check(driver->cuInit(0), "cuInit", Stage::load));
-  TLXJIT_TRY(driver->check(driver->cuDriverGetVersion(&driver->version_), "cuDriverGetVersion", Stage::load));
-  if (driver->version_ < oldest_driver)
+  const int version = driver->version();
+  if (version < oldest_driver)
     return missing(fmt::format("the NVIDIA driver supports CUDA {}.{}; tlxjit needs one for CUDA 12.0 or newer",
-                               driver->version_ / 1000, driver->version_ % 1000 / 10));
+                               version / 1000, version % 1000 / 10));
   return driver;
 }
 

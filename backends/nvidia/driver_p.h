@@ -25,7 +25,12 @@ struct Driver {
   /// What a call on a device says in a forked child.
   static Error forked(Stage stage);
 
-  int version() const { return version_; }  ///< 13000 for CUDA 13.0
+  /// The CUDA version that it supports: 13000 for 13.0.
+  int version() const {
+    int number = 0;
+    cuDriverGetVersion(&number);
+    return number;
+  }
   const std::string& path() const { return library_.path; }
 
   /// `CUDA_ERROR_INVALID_VALUE`, or the number if the driver does not know it.
@@ -47,7 +52,6 @@ struct Driver {
 
   const int64_t process_ = runtime::ProcessNumber::get();
   Library library_;
-  int version_ = 0;
 };
 
 }  // namespace nvidia

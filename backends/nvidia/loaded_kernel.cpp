@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/nvidia/loaded_kernel_p.h"
 
-#include <atomic>
-#include <mutex>
-#include <optional>
+#include <algorithm>
 
+#include "backends/nvidia/workspaces_p.h"
 #include "src/runtime/guard_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -28,95 +27,44 @@ TensorElem map_elem(Elem elem) {
   }
 }
 
-/// Workspaces of one kernel, one per stream, zero whenever no launch is in flight. Found without a lock; a new
-/// stream takes the lock and allocates.
-class Workspaces {
- public:
-  Workspaces(std::shared_ptr<Context> context, int64_t words)
-      : context_(std::move(context)), bytes_(static_cast<size_t>(words) * sizeof(int32_t)) {}
-  ~Workspaces() {
-    for (Node* node = head_.load(); node;) delete std::exchange(node, node->next);
-  }
-
-  size_t bytes() const { return bytes_; }
-
-  Result<CuDevicePtr> of(CuStream stream) {
-    // CU_STREAM_PER_THREAD is another stream in each thread.
-    static thread_local char own;
-    const void* thread = reinterpret_cast<uintptr_t>(stream) == 2 ? &own : nullptr;
-    if (auto found = find(stream, thread)) return *found;
-    std::lock_guard lock(mutex_);
-    if (auto found = find(stream, thread)) return *found;
-    auto capturing = is_capturing(*context_, stream);
-    if (!capturing) return capturing.error();
-    if (*capturing)
-      return runtime::error_of(
-          ErrorKind::user, Stage::launch, ErrorCode::unsupported,
-          "the first launch on a stream allocates a workspace, which a capture forbids: launch once "
-          "on this stream before the capture begins");
-    auto memory = DeviceBuffer::allocate(context_, bytes_);
-    if (!memory) return memory.error();
-    TLXJIT_TRY(memory->fill(0, stream));
-    TLXJIT_TRY(synchronize(*context_, stream));
-    auto* node = new Node{stream, thread, std::move(*memory), head_.load(std::memory_order_relaxed)};
-    head_.store(node, std::memory_order_release);
-    return node->memory.address();
-  }
-
-  /// After a launch that failed: whatever it left is cleared, if the stream can still be waited for. (It cannot
-  /// after a fault on the device, which ends the context, and must not be while it captures.)
-  void clear(CuStream stream, CuDevicePtr words) {
-    const auto capturing = is_capturing(*context_, stream);
-    if (!capturing || *capturing || !synchronize(*context_, stream)) return;
-    std::lock_guard lock(mutex_);
-    for (Node* n = head_.load(); n; n = n->next)
-      if (n->memory.address() == words && n->memory.fill(0, stream)) (void)synchronize(*context_, stream);
-  }
-
- private:
-  struct Node {
-    CuStream stream;
-    const void* thread;
-    DeviceBuffer memory;
-    Node* next;
-  };
-  std::optional<CuDevicePtr> find(CuStream stream, const void* thread) const {
-    for (const Node* n = head_.load(std::memory_order_acquire); n; n = n->next)
-      if (n->stream == stream && n->thread == thread) return n->memory.address();
-    return {};
-  }
-
-  const std::shared_ptr<Context> context_;
-  const size_t bytes_;
-  std::mutex mutex_;
-  std::atomic<Node*> head_ = nullptr;
+/// What a launch needs on the device, and a graph that it was captured into.
+struct Loaded {
+  Loaded(Function f, DeviceBuffer n, std::shared_ptr<Context> context, int64_t words)
+      : function(std::move(f)), nothing(std::move(n)), workspaces(std::move(context), words) {}
+  const Function function;
+  const DeviceBuffer nothing;  // 256 zeroed bytes for maps of tensors without elements: loads, then stores
+  Workspaces workspaces;
 };
 
 class NvidiaKernel final : public runtime::LoadedKernel {
  public:
-  NvidiaKernel(std::shared_ptr<Context> context, Function function, const Abi& abi, int programs, DeviceBuffer nothing)
+  NvidiaKernel(std::shared_ptr<Context> context, std::shared_ptr<Loaded> loaded, const Abi& abi, int programs,
+               std::shared_ptr<CapturedCode> captured)
       : abi_(abi),
-        context_(context),
-        function_(std::move(function)),
-        nothing_(std::move(nothing)),
-        programs_(programs),
-        workspaces_(std::move(context), abi.workspace_words) {}
+        context_(std::move(context)),
+        loaded_(std::move(loaded)),
+        captured_(std::move(captured)),
+        programs_(programs) {}
 
   int programs_at_once() const override { return programs_; }
+  bool captured() const override { return captured_->has(loaded_.get()); }
 
   Result<void> launch(const runtime::BoundCall& call, void* handle) const override {
     const auto stream = static_cast<CuStream>(handle);
     // Encoding a tensor map asks for a current context, though it touches no device.
     const CurrentContext current(*context_, Stage::launch);
     TLXJIT_TRY(current.status());
+    auto capturing = is_capturing(*context_, stream);
+    if (!capturing) return capturing.error();
+    if (*capturing) captured_->keep(loaded_);
     ParamBuffer params;
     bool fits = true;
     for (const AbiMap& map : abi_.maps) {
       CuTensorMap encoded;
-      TLXJIT_TRY(encode_tensor_map(
-          context_->driver(),
-          map_spec(map, abi_.tensors[map.tensor], call.tensors[map.tensor], nothing_.address() + (map.store ? 128 : 0)),
-          encoded));
+      TLXJIT_TRY(encode_tensor_map(context_->driver(),
+                                   map_spec(map, abi_.tensors[map.tensor], call.tensors[map.tensor],
+                                            loaded_->nothing.address() + (map.store ? 128 : 0)),
+                                   encoded));
       fits = fits && params.push(encoded);
     }
     for (size_t i = 0; i < abi_.tensors.size(); ++i) {
@@ -132,8 +80,8 @@ class NvidiaKernel final : public runtime::LoadedKernel {
       fits = fits && params.push(&call.scalars[i], size, size);
     }
     CuDevicePtr workspace = 0;
-    if (workspaces_.bytes() > 0) {
-      auto words = workspaces_.of(stream);
+    if (loaded_->workspaces.bytes() > 0) {
+      auto words = loaded_->workspaces.of(stream, *capturing);
       if (!words) return words.error();
       workspace = *words;
       fits = fits && params.push(workspace);
@@ -144,21 +92,42 @@ class NvidiaKernel final : public runtime::LoadedKernel {
     LaunchShape shape;
     shape.grid = {static_cast<unsigned>(call.grid), 1, 1};
     shape.block = {static_cast<unsigned>(abi_.threads), 1, 1};
-    auto queued = nvidia::launch(function_, shape, stream, params);
-    if (!queued && workspace) workspaces_.clear(stream, workspace);
+    auto queued = nvidia::launch(loaded_->function, shape, stream, params);
+    if (!queued && workspace && !*capturing) loaded_->workspaces.clear(stream, workspace);
     return queued;
   }
 
  private:
   const Abi& abi_;
   const std::shared_ptr<Context> context_;
-  const Function function_;
-  const DeviceBuffer nothing_;  // 256 zeroed bytes for maps of tensors without elements: loads, then stores
+  const std::shared_ptr<Loaded> loaded_;
+  const std::shared_ptr<CapturedCode> captured_;
   const int programs_;
-  mutable Workspaces workspaces_;
 };
 
 }  // namespace
+
+void CapturedCode::keep(std::shared_ptr<const void> code) {
+  std::lock_guard lock(mutex_);
+  if (std::find(kept_.begin(), kept_.end(), code) == kept_.end()) kept_.push_back(std::move(code));
+}
+
+bool CapturedCode::has(const void* code) const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(kept_.begin(), kept_.end(), [&](const auto& kept) { return kept.get() == code; });
+}
+
+size_t CapturedCode::alone() const {
+  std::lock_guard lock(mutex_);
+  return static_cast<size_t>(
+      std::count_if(kept_.begin(), kept_.end(), [](const auto& kept) { return kept.use_count() == 1; }));
+}
+
+void CapturedCode::release() {
+  std::vector<std::shared_ptr<const void>> released;  // unloaded without the lock
+  std::lock_guard lock(mutex_);
+  released.swap(kept_);
+}
 
 TensorMapSpec map_spec(const AbiMap& map, const AbiTensor& tensor, const runtime::BoundTensor& bound,
                        CuDevicePtr nothing) {
@@ -193,9 +162,10 @@ TensorMapSpec map_spec(const AbiMap& map, const AbiTensor& tensor, const runtime
 
 Result<std::unique_ptr<runtime::LoadedKernel>> load_kernel(std::shared_ptr<Context> context,
                                                            std::span<const char> cubin, const std::string& entry,
-                                                           const Abi& abi) {
+                                                           const Abi& abi, std::shared_ptr<CapturedCode> captured,
+                                                           const std::string& compiler) {
   const BesideCaptures beside(context->driver());
-  auto module = Module::load(context, cubin);
+  auto module = Module::load(context, cubin, compiler);
   if (!module) return module.error();
   auto function = (*module)->function(entry, static_cast<unsigned>(abi.shared_bytes));
   if (!function) return function.error();
@@ -213,8 +183,9 @@ Result<std::unique_ptr<runtime::LoadedKernel>> load_kernel(std::shared_ptr<Conte
   TLXJIT_TRY(nothing->fill(0, stream->get()));
   TLXJIT_TRY(synchronize(*context, stream->get()));
   const int programs = context->info().sm_count * *blocks;
+  auto loaded = std::make_shared<Loaded>(std::move(*function), std::move(*nothing), context, abi.workspace_words);
   return std::unique_ptr<runtime::LoadedKernel>(
-      std::make_unique<NvidiaKernel>(std::move(context), std::move(*function), abi, programs, std::move(*nothing)));
+      std::make_unique<NvidiaKernel>(std::move(context), std::move(loaded), abi, programs, std::move(captured)));
 }
 
 }  // namespace nvidia

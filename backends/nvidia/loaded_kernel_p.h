@@ -3,8 +3,10 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "backends/nvidia/launch_p.h"
 #include "src/runtime/backend_p.h"
@@ -12,10 +14,27 @@
 TLXJIT_NAMESPACE_BEGIN
 namespace nvidia {
 
-/// Loads a cubin whose parameters are as Abi says. `abi` outlives the kernel.
+/// Code and memory that graphs hold addresses of. They may be replayed whenever, and nothing tells when they end: all
+/// of it stays until it is released, or a device of the engine and all its kernels have ended. Thread safe.
+class CapturedCode {
+ public:
+  void keep(std::shared_ptr<const void> code);
+  bool has(const void* code) const;
+  /// How much nobody else has.
+  size_t alone() const;
+  void release();
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<const void>> kept_;
+};
+
+/// Loads a cubin whose parameters are as Abi says. `abi` outlives the kernel. What it launches into captures is given
+/// to `captured`. `compiler` as in Module::load.
 Result<std::unique_ptr<runtime::LoadedKernel>> load_kernel(std::shared_ptr<Context> context,
                                                            std::span<const char> cubin, const std::string& entry,
-                                                           const Abi& abi);
+                                                           const Abi& abi, std::shared_ptr<CapturedCode> captured,
+                                                           const std::string& compiler = {});
 
 /// The tensor map of a call's tensor. A tensor without elements gets a map of one element at `nothing`, which loads
 /// zeros wherever it is read and keeps stores away from everything else (`nothing`: 16 bytes that hold zeros for

@@ -1,4 +1,4 @@
-// backends/nvidia/memory.cpp — device memory, streams and events for tests and benchmarks.
+// backends/nvidia/memory.cpp — device memory, streams and events.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fmt/format.h>
 
@@ -10,10 +10,11 @@
 TLXJIT_NAMESPACE_BEGIN
 namespace nvidia {
 
-Result<DeviceBuffer> DeviceBuffer::allocate(std::shared_ptr<const Context> context, size_t bytes) {
-  const Driver& driver = context->driver();
-  const CurrentContext current(*context);
+Result<CuDevicePtr> allocate_bytes(const Context& context, size_t bytes) {
+  const Driver& driver = context.driver();
+  const CurrentContext current(context);
   TLXJIT_TRY(current.status());
+  const BesideCaptures beside(driver);
   CuDevicePtr address = 0;
   // The driver refuses zero bytes, while an empty batch is an ordinary tensor.
   const CuResult result = driver.cuMemAlloc(&address, bytes ? bytes : 16);
@@ -22,8 +23,14 @@ Result<DeviceBuffer> DeviceBuffer::allocate(std::shared_ptr<const Context> conte
     error.message += fmt::format(" ({} bytes wanted)", bytes);
     return error;
   }
+  return address;
+}
+
+Result<DeviceBuffer> DeviceBuffer::allocate(std::shared_ptr<const Context> context, size_t bytes) {
+  auto address = allocate_bytes(*context, bytes);
+  if (!address) return address.error();
   DeviceBuffer buffer;
-  buffer.memory_ = {std::move(context), address};
+  buffer.memory_ = {std::move(context), *address};
   buffer.bytes_ = bytes;
   return buffer;
 }
@@ -69,13 +76,20 @@ Result<void> DeviceBuffer::fill(unsigned char byte, CuStream stream) const {
   return driver.check(driver.cuMemsetD8Async(address(), byte, bytes_, stream), "cuMemsetD8Async");
 }
 
-Result<Stream> create_stream(std::shared_ptr<const Context> context) {
-  const Driver& driver = context->driver();
-  const CurrentContext current(*context);
+Result<CuStream> create_handle(const Context& context) {
+  const Driver& driver = context.driver();
+  const CurrentContext current(context);
   TLXJIT_TRY(current.status());
+  const BesideCaptures beside(driver);
   CuStream handle = nullptr;
   TLXJIT_TRY(driver.check(driver.cuStreamCreate(&handle, cu_stream_non_blocking), "cuStreamCreate"));
-  return Stream(std::move(context), handle);
+  return handle;
+}
+
+Result<Stream> create_stream(std::shared_ptr<const Context> context) {
+  auto handle = create_handle(*context);
+  if (!handle) return handle.error();
+  return Stream(std::move(context), *handle);
 }
 
 Result<Event> create_event(std::shared_ptr<const Context> context, bool timing) {

@@ -10,9 +10,20 @@ namespace {
 
 constexpr unsigned portable_cluster = 8;
 
+Error not_loaded(const Driver& driver, CuResult result, const std::string& compiler) {
+  Error error = driver.failure(result, "cuLibraryLoadData", Stage::load);
+  if (result != cu_invalid_image && result != cu_no_binary_for_gpu && result != cu_unsupported_ptx_version)
+    return error;
+  const int version = driver.version();
+  error.message += fmt::format(" (the driver supports CUDA {}.{}{}{})", version / 1000, version % 1000 / 10,
+                               compiler.empty() ? "" : "; compiled by ", compiler);
+  return error;
+}
+
 }  // namespace
 
-Result<std::shared_ptr<Module>> Module::load(std::shared_ptr<const Context> context, std::span<const char> cubin) {
+Result<std::shared_ptr<Module>> Module::load(std::shared_ptr<const Context> context, std::span<const char> cubin,
+                                             const std::string& compiler) {
   const Driver& driver = context->driver();
   const CurrentContext current(*context, Stage::load);
   TLXJIT_TRY(current.status());
@@ -20,8 +31,10 @@ Result<std::shared_ptr<Module>> Module::load(std::shared_ptr<const Context> cont
   std::shared_ptr<Module> module(new Module);
   const CuResult result =
       driver.cuLibraryLoadData(&module->handle_, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
-  if (result != cu_success) module->handle_ = nullptr;
-  TLXJIT_TRY(driver.check(result, "cuLibraryLoadData", Stage::load));
+  if (result != cu_success) {
+    module->handle_ = nullptr;
+    return not_loaded(driver, result, compiler);
+  }
   module->context_ = std::move(context);
   return module;
 }

@@ -27,8 +27,10 @@ struct Function {
 
 class Module : public std::enable_shared_from_this<Module> {
  public:
-  /// Not while the thread or a stream in global mode is capturing: ask `is_capturing` before.
-  static Result<std::shared_ptr<Module>> load(std::shared_ptr<const Context> context, std::span<const char> cubin);
+  /// Captures of other threads are left alone (BesideCaptures). Not while this thread captures: ask `is_capturing`.
+  /// `compiler` is who made the cubin, if that is known: one that the driver refuses is told of with both versions.
+  static Result<std::shared_ptr<Module>> load(std::shared_ptr<const Context> context, std::span<const char> cubin,
+                                              const std::string& compiler = {});
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "backends/nvidia/nvrtc_files_p.h"
+#include "src/runtime/compiler_use_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace nvidia {
@@ -142,7 +143,7 @@ Result<void> Nvrtc::bind() {
 Result<void> Nvrtc::open_builtins() {
   const std::string file = fmt::format("libnvrtc-builtins.so.{}.{}", major_, minor_);
   std::vector<std::string> names;
-  for (const std::string& folder : folders_of(library_.path)) names.push_back(folder + "/" + file);
+  for (const std::string& folder : folders_of(library_.path)) names.push_back(fmt::format("{}/{}", folder, file));
   names.push_back(file);
   std::string log;
   for (const std::string& name : names) {
@@ -167,6 +168,9 @@ std::string Nvrtc::program_log(NvrtcProgram program) const {
 
 Result<NvrtcResult> Nvrtc::compile(const std::string& source, const std::string& name, const std::string& arch,
                                    const NvrtcOptions& options) const {
+  static auto* const use = new runtime::CompilerUse;  // of all copies of NVRTC in the process
+  const auto inside = use->enter(Stage::compile);
+  if (!inside) return inside.error();
   const auto words = nvrtc_arguments(arch, options);
   std::vector<const char*> argv;
   for (const auto& word : words) argv.push_back(word.c_str());

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -72,10 +72,12 @@ std::string builtins_of(const std::string& library) {
     if (!open) continue;
     while (const dirent* file = readdir(open)) {
       const std::string_view name = file->d_name;
+      int version = 0;
       // libnvrtc-builtins.so.13.0, not the links libnvrtc-builtins.so and .so.13, nor the file .so.13.0.48 behind them.
       constexpr std::string_view stem = "libnvrtc-builtins.so.";
       if (name.starts_with(stem) && std::count(name.begin(), name.end(), '.') == 3 &&
-          std::atoi(file->d_name + stem.size()) >= oldest_nvrtc)
+          std::from_chars(name.data() + stem.size(), name.data() + name.size(), version).ec == std::errc() &&
+          version >= oldest_nvrtc)
         found.push_back(folder + "/" + std::string(name));
     }
     closedir(open);
@@ -134,9 +136,9 @@ std::string nvrtc_build_ids_of_files(const NvrtcSearch& search) {
       }
     }
     if (file.empty() || !is_there(file)) continue;
-    const std::string library = runtime::build_id_of_file(file);
+    std::string library = runtime::build_id_of_file(file);
     const std::string builtins = runtime::build_id_of_file(builtins_of(file));
-    return library.empty() || builtins.empty() ? std::string() : library + " " + builtins;
+    return library.empty() || builtins.empty() ? std::string() : library.append(" ").append(builtins);
   }
   return {};
 }

@@ -31,6 +31,8 @@ void HopperTarget::arrive(Emitter& e, const Op& op) {
 }
 
 void HopperTarget::expect(Emitter& e, const Op& op) {
+  // An mbarrier counts so many: PTX ISA, "mbarrier: tracking of asynchronous operations".
+  if (op.attrs.integer("bytes") >= 1 << 20) return e.fail(op, "bytes are 1 to 2^20 − 1 on this target");
   e.issue(ptx_(Ptx::mbar_expect,
                {barrier_slot(e, op.operand(0), op.operand(1)), std::to_string(op.attrs.integer("bytes"))}));
 }

@@ -39,8 +39,13 @@ bool plan_copy(Emitter& e, const Op& op, size_t first_coordinate, CopyPlan& plan
   plan.block_bytes = bytes(tensor.elem);
   for (int64_t extent : m.box) plan.block_bytes *= extent;
   const Op* buffer = e.module().def(op.operand(1));
-  plan.address =
-      shared_address(e, buffer->attrs.integer("offset"), op.operand(2), slot_bytes(e.module().type(op.operand(1))));
+  const Type& type = e.module().type(op.operand(1));
+  // PTX ISA, cp.async.bulk.tensor: the address in shared memory.
+  if (buffer->attrs.integer("offset") % 128 || (type.slots > 1 && slot_bytes(type) % 128)) {
+    e.fail(op, "slots that copies reach begin on multiples of 128 bytes of shared memory");
+    return false;
+  }
+  plan.address = shared_address(e, buffer->attrs.integer("offset"), op.operand(2), slot_bytes(type));
   const size_t wanted = first_coordinate + rank + (m.ragged >= 0 ? 1 : 0);
   if (op.operands.size() != wanted) {
     e.fail(op, fmt::format("expected {} operands", wanted), ErrorCode::internal_error);

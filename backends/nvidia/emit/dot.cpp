@@ -9,7 +9,8 @@ namespace nvidia {
 
 namespace {
 
-constexpr int k_step = 16;        // of 16-bit elements
+constexpr int element_bytes = 2;
+constexpr int k_step = 16;        // elements
 constexpr int k_step_bytes = 32;  // in a K-major row
 
 /// An operand in shared memory as wgmma reads it.
@@ -21,6 +22,11 @@ struct Descriptor {
 };
 
 int swizzle_code(int64_t swizzle) { return swizzle == 128 ? 1 : swizzle == 64 ? 2 : 3; }
+
+/// Whether rows lie one swizzle span apart, as descriptors have it; a copy puts shorter ones closer.
+bool fills_span(const SharedView& view) {
+  return view.stored[1] * element_bytes % view.buffer->attrs.integer("swizzle") == 0;
+}
 
 /// Rows of K, contiguous along K: [rows][swizzle span], one such block after another along K.
 Descriptor k_major(const SharedView& view, int64_t swizzle, int64_t k) {
@@ -127,11 +133,13 @@ void HopperTarget::dot(Emitter& e, const Op& op) {
   const int64_t b_swizzle = to.buffer->attrs.integer("swizzle");
   if (b_swizzle == 0 || (!to.transposed && b_swizzle != 128) || (!to.transposed && n % 64 != 0))
     return e.fail(op, "operand b: a swizzled buffer; [K, N] as stored needs swizzle 128 and N in multiples of 64");
+  if (!fills_span(to)) return e.fail(op, "the rows of operand b's buffer are no multiple of its swizzle span");
   const Descriptor db = to.transposed ? k_major(to, b_swizzle, k) : mn_major(to, k);
   Descriptor da;
   if (!in_registers) {
     const int64_t swizzle = from.buffer->attrs.integer("swizzle");
     if (from.transposed || swizzle == 0) return e.fail(op, "operand a: [M, K] as stored in a swizzled buffer");
+    if (!fills_span(from)) return e.fail(op, "the rows of operand a's buffer are no multiple of its swizzle span");
     da = k_major(from, swizzle, k);
   }
 

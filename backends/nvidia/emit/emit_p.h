@@ -19,7 +19,7 @@ struct EmittedKernel {
 
 /// Writes the kernel of a module that was lowered for sm_90a. What the back end cannot do is refused
 /// with the location of the op.
-Result<EmittedKernel> emit_cuda(const Module& lowered);
+Result<EmittedKernel> emit_cuda(const tlxjit::Module& lowered);
 
 }  // namespace nvidia
 TLXJIT_NAMESPACE_END

@@ -30,7 +30,7 @@ std::string by_stride(const Emitter& e, const AbiTensor& tensor, size_t axis) {
   const bool narrow = promised.find("narrow");
   if (axis < strides.size() && strides[axis] >= 0)
     return fmt::format(" * {}", literal(strides[axis], narrow && strides[axis] <= INT32_MAX ? Elem::i32 : Elem::i64));
-  return fmt::format(" * {}t_{}_stride{}", narrow ? "(i32)" : "", identifier(tensor.name), axis);
+  return fmt::format(" * {}{}", narrow ? "(i32)" : "", stride_name(tensor, axis));
 }
 
 std::string element_index(Emitter& e, const Op& op, const AbiTensor& tensor, size_t first) {
@@ -95,31 +95,45 @@ void HopperTarget::buffer_store(Emitter& e, const Op& op) {
   w.close();
 }
 
-void HopperTarget::buffer_put(Emitter& e, const Op& op) {
+namespace {
+
+/// The address of element 2 of slot 1 of buffer 0, empty where this target has none.
+std::string element_address(Emitter& e, const Op& op) {
   const Type& type = e.module().type(op.operand(0));
-  if (type.shape.rank != 1 || bits(type.elem) != 32) return e.fail(op, "a buffer of rank 1 with 32-bit elements");
   const Op* buffer = e.module().def(op.operand(0));
+  if (type.shape.rank != 1 || bits(type.elem) != 32) {
+    e.fail(op, "a buffer of rank 1 with 32-bit elements");
+    return {};
+  }
+  if (buffer->attrs.integer("swizzle")) {
+    e.fail(op, "copies lay out a swizzled buffer otherwise: use swizzle 0");
+    return {};
+  }
   const std::string slot = shared_address(e, buffer->attrs.integer("offset"), op.operand(1), slot_bytes(type));
-  e.issue(
-      ptx_(Ptx::store_shared, {fmt::format("{} + {} * 4", slot, e.scalar(op.operand(2))), e.scalar(op.operand(3))}));
+  return fmt::format("{} + {} * 4", slot, e.scalar(op.operand(2)));
+}
+
+}  // namespace
+
+void HopperTarget::buffer_put(Emitter& e, const Op& op) {
+  const std::string address = element_address(e, op);
+  if (!e.failed()) e.issue(ptx_(Ptx::store_shared, {address, e.scalar(op.operand(3))}));
 }
 
 void HopperTarget::buffer_get(Emitter& e, const Op& op) {
-  const Type& type = e.module().type(op.operand(0));
-  if (type.shape.rank != 1 || bits(type.elem) != 32) return e.fail(op, "a buffer of rank 1 with 32-bit elements");
-  const Op* buffer = e.module().def(op.operand(0));
-  const std::string slot = shared_address(e, buffer->attrs.integer("offset"), op.operand(1), slot_bytes(type));
+  const std::string address = element_address(e, op);
+  if (e.failed()) return;
   const std::string name = e.declare(op.result());
-  e.out().line(fmt::format("{} {}; {}", c_type(type.elem), name,
-                           ptx_(Ptx::load_shared, {name, fmt::format("{} + {} * 4", slot, e.scalar(op.operand(2)))})));
+  e.out().line(fmt::format("{} {}; {}", c_type(e.module().type(op.result()).elem), name,
+                           ptx_(Ptx::load_shared, {name, address})));
 }
 
 void HopperTarget::load(Emitter& e, const Op& op) {
   const AbiTensor& tensor = e.abi().tensors[e.abi().tensor_index(op.operand(0))];
   if (op.operands.size() < tensor.extents.size() + 1)
     return e.fail(op, "one index per axis", ErrorCode::internal_error);
-  e.out().line(fmt::format("const {} {} = t_{}[{}];", c_type(tensor.elem), e.declare(op.result()),
-                           identifier(tensor.name), element_index(e, op, tensor, 1)));
+  e.out().line(fmt::format("const {} {} = {}[{}];", c_type(tensor.elem), e.declare(op.result()), name_of(tensor),
+                           element_index(e, op, tensor, 1)));
 }
 
 void HopperTarget::tile_store(Emitter& e, const Op& op) {
@@ -163,7 +177,7 @@ void HopperTarget::tile_store(Emitter& e, const Op& op) {
   }
   if (fragment.kind == FragmentKind::row) uniform += (uniform.empty() ? "" : " && ") + e.col() + " == 0";
   w.open(uniform.empty() ? "{" : "if (" + uniform + ") {");
-  w.line(fmt::format("{0}* const to = t_{1}{2};", c_type(tensor.elem), identifier(tensor.name), offset));
+  w.line(fmt::format("{}* const to = {}{};", c_type(tensor.elem), name_of(tensor), offset));
   for (int r = 0; r < fragment.elements(); ++r) {
     const FragmentCoordinate at = fragment.coordinate(r);
     std::string inside, index;

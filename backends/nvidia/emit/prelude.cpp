@@ -36,12 +36,12 @@ std::string HopperTarget::signature(Emitter& e, const std::string& name) {
   for (size_t i = 0; i < abi.maps.size(); ++i) add(fmt::format("const __grid_constant__ TensorMap map{}", i));
   for (const AbiTensor& tensor : abi.tensors) {
     if (!tensor.direct) continue;
-    add(fmt::format("{}* __restrict__ t_{}", c_type(tensor.elem), identifier(tensor.name)));
-    for (size_t axis = 0; axis + 1 < tensor.extents.size(); ++axis)
-      add(fmt::format("i64 t_{}_stride{}", identifier(tensor.name), axis));
+    add(fmt::format("{}* __restrict__ {}", c_type(tensor.elem), name_of(tensor)));
+    for (size_t axis = 0; axis + 1 < tensor.extents.size(); ++axis) add("i64 " + stride_name(tensor, axis));
   }
-  for (const AbiScalar& dim : abi.dims) add("i32 d_" + identifier(dim.name));
-  for (const AbiScalar& scalar : abi.scalars) add(fmt::format("{} s_{}", c_type(scalar.elem), identifier(scalar.name)));
+  for (const AbiScalar& dim : abi.dims) add("i32 " + parameter_name('d', dim.value, dim.name));
+  for (const AbiScalar& scalar : abi.scalars)
+    add(fmt::format("{} {}", c_type(scalar.elem), parameter_name('s', scalar.value, scalar.name)));
   if (abi.workspace_words > 0) add("u32* workspace");
   return fmt::format("extern \"C\" __global__ void __launch_bounds__({}, 1)\n{}({})", abi.threads, name, parameters);
 }
@@ -51,8 +51,8 @@ void HopperTarget::setup(Emitter& e) {
   w.line("extern __shared__ __align__(1024) unsigned char shared[];");
   for (const AbiTensor& tensor : e.abi().tensors)
     if (const int64_t align = e.module().def(tensor.value)->attrs.integer("align", 1); tensor.direct && align > 1)
-      w.line(fmt::format("t_{0} = ({1}*)__builtin_assume_aligned(t_{0}, {2});", identifier(tensor.name),
-                         c_type(tensor.elem), align));
+      w.line(
+          fmt::format("{0} = ({1}*)__builtin_assume_aligned({0}, {2});", name_of(tensor), c_type(tensor.elem), align));
   w.line("const u32 base = (u32)__cvta_generic_to_shared(shared);");
   // Through a shuffle the compiler knows that the warp's number is the same in all its threads.
   w.line("const u32 warp = __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0), wg = warp >> 2;");

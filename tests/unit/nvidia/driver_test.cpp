@@ -51,6 +51,9 @@ TEST(Driver, EachFailureHasItsWayOut) {
       {cu_stub_library, "; a toolkit's stub was loaded in place of the driver: remove its folder from LD_LIBRARY_PATH"},
       {cu_no_device, "; no NVIDIA device is visible (see nvidia-smi and CUDA_VISIBLE_DEVICES)"},
       {cu_no_binary_for_gpu, "; the binary was compiled for another GPU or a newer driver"},
+      {cu_unsupported_ptx_version,
+       "; it was compiled by a newer CUDA than the driver's: update the driver, or name an older NVRTC by "
+       "TLXJIT_NVRTC_DIR"},
       {cu_launch_out_of_resources, "; the kernel needs more registers or shared memory than an SM has"},
       {cu_stream_capture_unsupported,
        "; the call is not allowed while a stream is being captured: prepare the kernel before"},
@@ -91,6 +94,7 @@ TEST(Context, FactsAndTarget) {
   const DeviceInfo& info = (*context)->info();
   EXPECT_EQ(info.name, "Fake H200");
   EXPECT_EQ(info.sm_count, 132);
+  EXPECT_EQ(info.driver_version, 12040);
   EXPECT_EQ(info.shared_per_block, 232448);
   EXPECT_EQ(info.target(), "sm_90a");
   EXPECT_EQ(DeviceInfo{}.target(), "");
@@ -119,6 +123,30 @@ TEST(Context, TheCallersContextComesBack) {
     const CurrentContext current(*context);
   }
   EXPECT_EQ(fake_log().pushes, 0);
+}
+
+int major_told = 0, minor_told = 0;
+
+TEST(Driver, BL_238_TheCapabilityIsTheDriversOwnNumbers) {
+  const struct {
+    int major, minor;
+    const char* target;
+  } cases[] = {{7, 5, ""}, {8, 9, ""}, {9, 0, "sm_90a"}, {9, 1, ""}, {10, 0, ""}, {10, 3, ""}, {12, 1, ""}};
+  for (const auto& c : cases) {
+    auto driver = fake_driver();
+    major_told = c.major, minor_told = c.minor;
+    driver->cuDeviceGetAttribute = [](int* value, int attribute, CuDevice) {
+      *value = attribute == cu_device_compute_major   ? major_told
+               : attribute == cu_device_compute_minor ? minor_told
+                                                      : 1;
+      return cu_success + 0;
+    };
+    const auto context = Context::open(driver);
+    ASSERT_TRUE(context) << to_string(context.error());
+    EXPECT_EQ((*context)->info().major, c.major);
+    EXPECT_EQ((*context)->info().minor, c.minor);
+    EXPECT_EQ((*context)->info().target(), c.target) << c.major << '.' << c.minor;
+  }
 }
 
 }  // namespace

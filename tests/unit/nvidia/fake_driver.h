@@ -27,7 +27,8 @@ struct FakeLog {
   bool nonportable = false;
   int unloaded = 0, loaded_early = 0;
   size_t expected_param_bytes = 0;  ///< of the first parameter, which a launch then records
-  CuResult next = cu_success;       ///< what cuLibraryLoadData and cuLaunchKernelEx answer
+  int driver_version = 12040;
+  CuResult next = cu_success;  ///< what cuLibraryLoadData and cuLaunchKernelEx answer
 };
 
 inline FakeLog& fake_log() {
@@ -45,6 +46,7 @@ inline std::shared_ptr<Driver> fake_driver() {
     return cu_success + 0;
   };
   d->cuGetErrorString = [](CuResult, const char** text) { return *text = "described", cu_success + 0; };
+  d->cuDriverGetVersion = [](int* n) { return *n = fake_log().driver_version, cu_success + 0; };
   d->cuDeviceGetCount = [](int* n) { return *n = 1, cu_success + 0; };
   d->cuDeviceGet = [](CuDevice* device, int) { return *device = 0, cu_success + 0; };
   d->cuDeviceGetName = [](char* name, int, CuDevice) { return std::strcpy(name, "Fake H200"), cu_success + 0; };

@@ -58,6 +58,24 @@ TEST_F(Launch, BadImageIsAnError) {
   EXPECT_EQ(fake_log().unloaded, 0);
 }
 
+// Of a compiler that is newer than the driver, the error names both.
+TEST_F(Launch, BL_237_AnImageThatTheDriverRefusesIsToldWithBothVersions) {
+  const auto refused = [&](CuResult result, const std::string& compiler) {
+    fake_log().next = result;
+    const auto bad = Module::load(context, std::vector<char>{'x'}, compiler);
+    return bad ? "it is loaded" : bad.error().message;
+  };
+  for (const CuResult result : {cu_invalid_image + 0, cu_no_binary_for_gpu + 0, cu_unsupported_ptx_version + 0}) {
+    EXPECT_THAT(refused(result, "NVRTC 12.9"),
+                testing::EndsWith(" (the driver supports CUDA 12.4; compiled by NVRTC 12.9)"));
+    EXPECT_THAT(refused(result, ""), testing::EndsWith(" (the driver supports CUDA 12.4)"));
+  }
+  EXPECT_THAT(refused(cu_unsupported_ptx_version, "NVRTC 12.9"),
+              HasSubstr("(222): described; it was compiled by a newer CUDA than the driver's: update the driver, or "
+                        "name an older NVRTC by TLXJIT_NVRTC_DIR (the driver supports"));
+  EXPECT_THAT(refused(cu_out_of_memory, "NVRTC 12.9"), testing::Not(HasSubstr("CUDA 12.4")));
+}
+
 TEST_F(Launch, BL_232_AForkedChildIsToldAndGivesNothingBack) {
   auto function = *module->function("gemm", 0);
   EXPECT_TRUE(runtime_test::in_child([&] {

@@ -8,6 +8,7 @@
 
 #include "backends/nvidia/driver_p.h"
 #include "backends/nvidia/nvrtc_p.h"
+#include "tests/unit/runtime/temporary_directory.h"
 
 using namespace tlxjit;
 using namespace tlxjit::nvidia;
@@ -46,12 +47,6 @@ TEST(CudaLibraries, BL_239_AMissingNvrtcIsNamedWithThePlacesTried) {
 /// A folder of its own, as a CUDA toolkit's.
 class Folder {
  public:
-  explicit Folder(const char* name)
-      : path_(std::filesystem::path(testing::TempDir()) / (std::string("tlxjit_") + name)) {
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
   std::string file(const char* name) const { return path_ / name; }
   void copy(const char* from, const char* name) const { std::filesystem::copy_file(from, path_ / name); }
   void text(const char* name) const { std::ofstream(path_ / name) << std::string(1000, '#'); }
@@ -64,7 +59,8 @@ class Folder {
   std::string path() const { return path_; }
 
  private:
-  std::filesystem::path path_;
+  runtime_test::TemporaryDirectory place_;
+  std::filesystem::path path_ = place_.path();
 };
 
 constexpr const char* way_out =
@@ -78,7 +74,7 @@ void expect_missing(const Error& error, const std::string& message) {
 }
 
 TEST(CudaLibraries, BL_239_AnNvrtcWithoutItsBuiltinsIsNamedWithThem) {
-  const Folder folder("without_builtins");
+  const Folder folder;
   folder.copy(FAKE_NVRTC_13, "libnvrtc.so.13");
   const std::string needs = folder.file("libnvrtc.so.13") +
                             " needs libnvrtc-builtins.so.13.77, which cannot be loaded; put that file of the same "
@@ -94,7 +90,7 @@ TEST(CudaLibraries, BL_239_AnNvrtcWithoutItsBuiltinsIsNamedWithThem) {
   expect_missing(none.error(), needs);
   EXPECT_THAT(none.error().log, HasSubstr(folder.file("libnvrtc-builtins.so.13.77") + ": invalid ELF header"));
 
-  const Folder whole("with_builtins");
+  const Folder whole;
   whole.copy(FAKE_NVRTC_13, "libnvrtc.so.13");
   whole.copy(FAKE_NVRTC_11, "libnvrtc-builtins.so.13.77");
   auto found = whole.load();
@@ -102,7 +98,7 @@ TEST(CudaLibraries, BL_239_AnNvrtcWithoutItsBuiltinsIsNamedWithThem) {
   EXPECT_EQ((*found)->major(), 13);
   EXPECT_EQ((*found)->minor(), 77);
   // A link to it finds what lies beside the file.
-  const Folder link("link");
+  const Folder link;
   std::filesystem::create_symlink(whole.file("libnvrtc.so.13"), link.file("libnvrtc.so.13"));
   EXPECT_TRUE(link.load().ok());
 
@@ -114,7 +110,7 @@ TEST(CudaLibraries, BL_239_AnNvrtcWithoutItsBuiltinsIsNamedWithThem) {
 }
 
 TEST(CudaLibraries, BL_239_AnNvrtcOfAWrongVersionIsNamed) {
-  const Folder folder("wrong_major");
+  const Folder folder;
   folder.copy(FAKE_NVRTC_11, "libnvrtc.so.13");
   const auto none = folder.load();
   ASSERT_FALSE(none);
@@ -123,7 +119,7 @@ TEST(CudaLibraries, BL_239_AnNvrtcOfAWrongVersionIsNamed) {
 }
 
 TEST(CudaLibraries, BL_239_AFileThatIsNoLibraryIsNamed) {
-  const Folder folder("no_library");
+  const Folder folder;
   folder.text("libnvrtc.so.13");
   const std::string file = folder.file("libnvrtc.so.13");
   auto none = folder.load();
