@@ -10,7 +10,12 @@ int main() {
       "Made from `src/runtime/options.def`. An engine reads them once, when it is made, unless\n"
       "`EngineOptions::read_environment` is false or the program has raised rights. A field of `EngineOptions` that "
       "the\n"
-      "program has set wins; empty is as if it were not set. `include/tlxjit/runtime/engine.h` says more of each.\n");
+      "program has set to another value than its default wins: one that is to have its default whatever the "
+      "environment\n"
+      "says needs `read_environment` false. Empty is as if it were not set. `include/tlxjit/runtime/engine.h` says "
+      "more "
+      "of\n"
+      "each.\n");
   std::puts("| environment | field of `EngineOptions` | default | meaning |\n|---|---|---|---|");
   for (const auto& option : tlxjit::runtime::option_table())
     std::printf("| `%s` | `%s` | %s | %s |\n", option.environment, std::string(option.field).c_str(),

@@ -22,6 +22,7 @@
 #include "tlxjit/runtime/argument.h"
 #include "tlxjit/runtime/device.h"
 #include "tlxjit/runtime/engine.h"
+#include "tlxjit/runtime/event.h"
 #include "tlxjit/runtime/executable.h"
 #include "tlxjit/runtime/jit_function.h"
 #include "tlxjit/runtime/store.h"

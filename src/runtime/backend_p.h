@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -23,6 +24,13 @@ struct DeviceFacts {
   int sms = 1;
   bool can_launch = true;
 };
+
+/// A device's name as TensorArg::device. Names are shorter; of one that were not, what stands there is compared.
+inline std::array<char, 16> device_mark(std::string_view name) {
+  std::array<char, 16> mark{};
+  name.copy(mark.data(), mark.size() - 1);
+  return mark;
+}
 
 /// A tensor of a call that has passed all checks. Strides of axes with at most one element are those of a packed
 /// tensor, whatever the call brought.
@@ -48,6 +56,8 @@ class LoadedKernel {
   virtual Result<void> launch(const BoundCall& call, void* stream) const = 0;
   /// Programs that run at once: the value of the `sms` op.
   virtual int programs_at_once() const = 0;
+  /// Whether a graph may hold addresses of it: it was launched into a capture, and not released since.
+  virtual bool captured() const { return false; }
 };
 
 /// A kernel and what was made on the way.
@@ -67,6 +77,8 @@ struct CompileInput {
   bool lineinfo = false;
   bool image = false;   ///< wanted
   bool source = false;  ///< wanted of back ends to which it is extra work
+  /// True once nobody waits for the kernel any more: a compiler that can be stopped is.
+  const std::atomic<bool>* abandoned = nullptr;
 };
 
 /// One device. Thread safe.
@@ -79,11 +91,13 @@ class DeviceBackend {
   /// Whether `compile` finds what it needs, say NVRTC.
   virtual Result<void> can_compile() = 0;
   virtual Result<CompiledKernel> compile(const CompileInput& input) = 0;
-  /// What a compiled kernel depends on besides the module, the target's name, the options and the sources of tlxjit:
-  /// the processor with all its features, and the build-ids of the libraries that make code. Loads none of them. An
-  /// error: they cannot be told, so that no image may be kept.
-  virtual Result<std::string> identity() = 0;
-  /// The kernel of an image that a device of equal identity gave for an equal module: no compiler is loaded or run.
+  /// What code for this device may count on besides the target's name and the sources of tlxjit: the processor with all
+  /// its features, and how what it calls was built.
+  virtual std::string runs_on() const { return {}; }
+  /// Which compiler it is: the build-ids of the libraries that make code, none of which is loaded for it. An error:
+  /// that cannot be told, or there is none, so that no image may be kept.
+  virtual Result<std::string> compiler() = 0;
+  /// The kernel of an image that a device of equal `runs_on` gave for an equal module: no compiler is loaded or run.
   /// Sizes are checked, code is not: images are executed. ErrorCode::bad_content: the bytes are of no use to anybody;
   /// any other error: this process or device cannot load them.
   virtual Result<CompiledKernel> load(const CompileInput& input, std::span<const char> image) = 0;
@@ -95,8 +109,12 @@ class DeviceBackend {
   virtual Result<void> download(void* to, const void* from, size_t bytes) = 0;
   virtual Result<void> fill(void* to, uint8_t byte, size_t bytes) = 0;
 
-  /// Whether work on the stream, or of this thread, is captured into a graph now.
+  /// Whether work on the stream is captured into a graph now.
   virtual bool capturing(void*) { return false; }
+  /// Kernels that only graphs have.
+  virtual size_t captured_alone() { return 0; }
+  /// No graph that was captured of the device's kernels is replayed any more.
+  virtual void release_captured() {}
   virtual Result<void*> create_stream() = 0;
   virtual void destroy_stream(void* stream) = 0;
   virtual Result<void> synchronize(void* stream) = 0;

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/runtime/background_p.h"
 
+#include <sched.h>
+#include <unistd.h>
+
 #include <condition_variable>
 #include <list>
 #include <mutex>
@@ -14,24 +17,39 @@
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
 
+namespace {
+
+/// Makes this thread, and those that it starts, give way to the ones that serve calls: its waking interrupts none of
+/// them, and where processors are short it gets a third of what one of them does. Nobody is refused this.
+void come_last() {
+  const sched_param none{};
+  static_cast<void>(sched_setscheduler(0, SCHED_BATCH, &none));
+  static_cast<void>(!nice(5));  // of this thread alone, on Linux
+}
+
+}  // namespace
+
 /// Held by each thread too, for the queue may end on one of them.
 struct Background::Shared {
   std::mutex mutex;
   std::condition_variable changed;
-  std::list<std::function<void()>> waiting;  // an empty one has no memory
+  std::list<std::function<void()>> waiting, leaving;  // an empty one has no memory
   std::vector<std::thread> threads;
   int idle = 0;
   bool ended = false;
 
+  size_t queued() const { return waiting.size() + leaving.size(); }
   void run() {
+    come_last();
     std::unique_lock lock(mutex);
     for (;;) {
       ++idle;
-      changed.wait(lock, [&] { return ended || !waiting.empty(); });
+      changed.wait(lock, [&] { return ended || queued() > 0; });
       --idle;
       if (ended) return;
-      std::function<void()> work = std::move(waiting.front());
-      waiting.pop_front();
+      std::list<std::function<void()>>& first = leaving.empty() ? waiting : leaving;
+      std::function<void()> work = std::move(first.front());
+      first.pop_front();
       lock.unlock();
       work();
       work = nullptr;
@@ -42,11 +60,11 @@ struct Background::Shared {
 
 Background::OfProcess::OfProcess() : shared(std::make_shared<Shared>()) {}
 
-bool Background::add(std::function<void()> work) {
+bool Background::queue(std::function<void()> work, bool bounded) {
   const std::shared_ptr<Shared> shared = process_.get().shared;
   std::unique_lock lock(shared->mutex);
-  if (shared->waiting.size() >= most_) return false;
-  const auto wanted = static_cast<size_t>(shared->idle) <= shared->waiting.size();
+  if (bounded && shared->waiting.size() >= most_) return false;
+  const auto wanted = static_cast<size_t>(shared->idle) <= shared->queued();
   if (wanted && shared->threads.size() < static_cast<size_t>(threads_)) {
     try {
       const BlockSignals blocked;
@@ -56,7 +74,7 @@ bool Background::add(std::function<void()> work) {
       if (shared->threads.empty()) return false;
     }
   }
-  shared->waiting.push_back(std::move(work));
+  (bounded ? shared->waiting : shared->leaving).push_back(std::move(work));
   lock.unlock();
   shared->changed.notify_one();
   return true;
@@ -69,6 +87,7 @@ Background::~Background() {
     std::lock_guard lock(shared->mutex);
     shared->ended = true;
     dropped.swap(shared->waiting);
+    dropped.splice(dropped.end(), shared->leaving);
   }
   shared->changed.notify_all();
   dropped.clear();  // what it holds may hold what ends here, and asks for no lock of the queue

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 
 #include "src/runtime/call_plan_p.h"
@@ -23,6 +24,11 @@ Error bad(std::string message) {
 
 std::string number(int64_t n) { return std::to_string(n); }
 
+/// One of i64 or of u64.
+std::string wide_number(Bound n) {
+  return n > INT64_MAX ? std::to_string(static_cast<uint64_t>(n)) : number(static_cast<int64_t>(n));
+}
+
 std::string real(double x) {
   char text[32];
   std::snprintf(text, sizeof text, "%g", x);
@@ -35,32 +41,32 @@ bool is_empty(const TensorArg& t) {
 
 }  // namespace
 
-Error CallPlan::fault(size_t parameter, const std::string& what) const {
-  return bad("argument `" + parameters_[parameter].name + "` " + what);
+Error ParameterList::fault(size_t parameter, const std::string& what) const {
+  return bad("argument `" + all[parameter].name + "` " + what);
 }
 
-Result<void> CallPlan::match(std::span<const Argument> arguments, std::span<const Argument*> given) const {
+Result<void> ParameterList::match(std::span<const Argument> arguments, std::span<const Argument*> given) const {
   size_t position = 0;
   bool named = false;
   for (const Argument& argument : arguments) {
     size_t parameter = position;
     if (argument.name.empty()) {
       if (named) return bad("an argument without a name follows one with a name; give the rest names too");
-      if (position == parameters_.size())
-        return bad("`" + module_->name + "` takes " + number(static_cast<int64_t>(parameters_.size())) +
-                   " arguments and " + number(static_cast<int64_t>(arguments.size())) + " were given: " + signature_);
+      if (position == all.size())
+        return bad("`" + kernel + "` takes " + number(static_cast<int64_t>(all.size())) + " arguments and " +
+                   number(static_cast<int64_t>(arguments.size())) + " were given: " + text);
       ++position;
     } else {
       named = true;
-      const auto found = std::find_if(parameters_.begin(), parameters_.end(),
-                                      [&](const Parameter& p) { return p.name == argument.name; });
-      if (found == parameters_.end())
-        return bad("`" + module_->name + "` has no parameter `" + std::string(argument.name) + "`: " + signature_);
-      parameter = static_cast<size_t>(found - parameters_.begin());
+      const auto found =
+          std::find_if(all.begin(), all.end(), [&](const Parameter& p) { return p.name == argument.name; });
+      if (found == all.end())
+        return bad("`" + kernel + "` has no parameter `" + std::string(argument.name) + "`: " + text);
+      parameter = static_cast<size_t>(found - all.begin());
       if (given[parameter]) return fault(parameter, "is given twice");
     }
     given[parameter] = &argument;
-    const Parameter& p = parameters_[parameter];
+    const Parameter& p = all[parameter];
     const bool is_tensor = argument.scalar == Elem::none;
     if (is_tensor != p.is_tensor)
       return fault(parameter, std::string(is_tensor ? "is a tensor" : "is a scalar") + ", and the kernel wants a " +
@@ -69,9 +75,14 @@ Result<void> CallPlan::match(std::span<const Argument> arguments, std::span<cons
     if (elem != p.elem)
       return fault(parameter, std::string("is of ") + to_string(elem) + ", and the kernel wants " + to_string(p.elem) +
                                   ": convert it, or build the kernel for " + to_string(elem));
+    if (is_tensor && argument.tensor.rank == -1)
+      return fault(parameter, "has another number of strides than of dimensions");
+    if (is_tensor && argument.tensor.rank != static_cast<int>(p.extents.size()))
+      return fault(parameter, "has " + number(argument.tensor.rank) + " dimensions, and the kernel wants " +
+                                  number(static_cast<int64_t>(p.extents.size())) + ": " + p.text());
   }
-  for (size_t i = 0; i < parameters_.size(); ++i)
-    if (!given[i]) return fault(i, "is missing: " + signature_);
+  for (size_t i = 0; i < all.size(); ++i)
+    if (!given[i]) return fault(i, "is missing: " + text);
   return {};
 }
 
@@ -81,10 +92,6 @@ Result<void> CallPlan::bind_extents(std::span<const Argument*> given, CallFrame&
   for (size_t i = 0; i < tensors_.size(); ++i) {
     const TensorPlan& plan = tensors_[i];
     const TensorArg& t = given[i]->tensor;
-    if (t.rank == -1) return fault(i, "has another number of strides than of dimensions");
-    if (t.rank != static_cast<int>(plan.extents.size()))
-      return fault(i, "has " + number(t.rank) + " dimensions, and the kernel wants " +
-                          number(static_cast<int64_t>(plan.extents.size())) + ": " + parameters_[i].text());
     for (size_t axis = 0; axis < plan.extents.size(); ++axis) {
       const int64_t extent = t.dims[axis];
       if (extent < 0 || extent > max_extent)
@@ -108,7 +115,7 @@ Result<void> CallPlan::bind_extents(std::span<const Argument*> given, CallFrame&
       } else if (frame.dims[d] != extent) {
         return fault(i, "has extent " + number(extent) + " in dimension " + number(static_cast<int64_t>(axis)) + " (" +
                             dims_[d].name + "), which is " + number(frame.dims[d]) + " in `" +
-                            parameters_[static_cast<size_t>(by[d])].name + "`");
+                            parameters_.all[static_cast<size_t>(by[d])].name + "`");
       }
     }
   }
@@ -118,7 +125,7 @@ Result<void> CallPlan::bind_extents(std::span<const Argument*> given, CallFrame&
 Result<void> CallPlan::check_expressions(std::span<const Argument*> given, int64_t sms, CallFrame& frame) const {
   using Lack = HostProgram::Lack;
   std::array<HostProgram::Number, HostProgram::max_steps> values;
-  program_.run({frame.dims.data(), dims_.size()}, {frame.scalars.data(), parameters_.size() - tensors_.size()}, sms,
+  program_.run({frame.dims.data(), dims_.size()}, {frame.scalars.data(), parameters_.all.size() - tensors_.size()}, sms,
                values);
   for (size_t i = 0; i < tensors_.size(); ++i)
     for (size_t axis = 0; axis < tensors_[i].extents.size(); ++axis) {
@@ -128,11 +135,11 @@ Result<void> CallPlan::check_expressions(std::span<const Argument*> given, int64
       const int64_t is = given[i]->tensor.dims[axis];
       if (wanted.ok() && wanted.value == is) continue;
       return fault(i, "has extent " + number(is) + " in dimension " + number(static_cast<int64_t>(axis)) +
-                          ", and the kernel wants " + parameters_[i].extents[axis] +
-                          (wanted.lack == Lack::division_by_zero                  ? ", which divides by 0 in this call"
-                           : wanted.lack == Lack::overflow                        ? ", which is no i32 in this call"
-                           : parameters_[i].extents[axis] == number(wanted.value) ? ""
-                                                                                  : " = " + number(wanted.value)));
+                          ", and the kernel wants " + parameters_.all[i].extents[axis] +
+                          (wanted.lack == Lack::division_by_zero ? ", which divides by 0 in this call"
+                           : wanted.lack == Lack::overflow       ? ", which is no i32 in this call"
+                           : parameters_.all[i].extents[axis] == number(wanted.value) ? ""
+                                                                                      : " = " + number(wanted.value)));
     }
   const HostProgram::Number grid = grid_ < 0 ? HostProgram::Number{1} : values[static_cast<size_t>(grid_)];
   if (!grid.ok() || grid.value > max_extent) {
@@ -156,17 +163,17 @@ Result<void> CallPlan::check_expressions(std::span<const Argument*> given, int64
 Result<void> CallPlan::check_scalar(size_t index, const Argument& given) const {
   const ScalarPlan& plan = scalars_[index - tensors_.size()];
   if (plan.is_number) {
-    const int64_t value = integer_of(given.bits, given.scalar);
+    const Bound value = given.scalar == Elem::u64 ? Bound{given.bits} : integer_of(given.bits, given.scalar);
     const auto promised = [&](const std::string& what) {
-      return fault(index, "is " + number(value) + ", and the kernel was promised " + what);
+      return fault(index, "is " + wide_number(value) + ", and the kernel was promised " + what);
     };
-    if (value < plan.least) return promised("at least " + number(plan.least));
-    if (value > plan.most) return promised("at most " + number(plan.most));
+    if (value < plan.least) return promised("at least " + wide_number(plan.least));
+    if (value > plan.most) return promised("at most " + wide_number(plan.most));
     if (value % plan.multiple != 0) return promised("a multiple of " + number(plan.multiple));
   }
   const std::optional<double>& above = plan.above;
   if (!above) return {};
-  const double value = parameters_[index].elem == Elem::f64
+  const double value = parameters_.all[index].elem == Elem::f64
                            ? std::bit_cast<double>(given.bits)
                            : static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(given.bits)));
   if (std::isfinite(value) && value > *above) return {};
@@ -201,6 +208,14 @@ Result<void> CallPlan::check_map(size_t index, const TensorArg& t) const {
   return {};
 }
 
+Result<void> CallPlan::check_device(size_t index, const TensorArg& t, const CallPlace& place) const {
+  constexpr std::array<char, 16> unknown{};
+  if (t.device == place.device || t.device == unknown || place.device == unknown) return {};
+  const std::string here(place.device.data());
+  return fault(index, "is in memory of " + std::string(t.device.data(), strnlen(t.device.data(), t.device.size())) +
+                          ", and the kernel runs on " + here + ": copy the tensor to a buffer of " + here);
+}
+
 Result<void> CallPlan::check_capacity(size_t index, const TensorArg& t) const {
   __int128 low = 0, high = 1;  // elements, from the first on
   for (size_t axis = 0; axis < static_cast<size_t>(t.rank); ++axis) {
@@ -230,12 +245,14 @@ Result<void> CallPlan::check_promises(size_t index, const TensorArg& t, const Bo
   return {};
 }
 
-Result<void> CallPlan::bind_memory(size_t index, const TensorArg& t, BoundTensor& bound) const {
+Result<void> CallPlan::bind_memory(size_t index, const TensorArg& t, const CallPlace& place, BoundTensor& bound) const {
   bound.data = t.data;
   bound.dims = t.dims;
   bound.strides = t.strides;
   bound.empty = is_empty(t);
-  if (bound.empty || t.rank == 0) return {};
+  if (bound.empty) return {};
+  TLXJIT_TRY(check_device(index, t, place));
+  if (t.rank == 0) return {};
   if (!t.data) return fault(index, "is a null pointer, and its extents are not 0");
   const auto last = static_cast<size_t>(t.rank - 1);
   if (t.dims[last] > 1 && t.strides[last] != 1)
@@ -256,23 +273,23 @@ Result<void> CallPlan::bind_memory(size_t index, const TensorArg& t, BoundTensor
   return check_promises(index, t, bound);
 }
 
-Result<void> CallPlan::bind(std::span<const Argument> arguments, int64_t sms, CallFrame& frame) const {
+Result<void> CallPlan::bind(std::span<const Argument> arguments, const CallPlace& place, CallFrame& frame) const {
   std::array<const Argument*, max_tensors + max_scalars> given{};
-  TLXJIT_TRY(match(arguments, given));
+  TLXJIT_TRY(parameters_.match(arguments, given));
   TLXJIT_TRY(bind_extents(given, frame));
-  for (size_t i = tensors_.size(); i < parameters_.size(); ++i) {
+  for (size_t i = tensors_.size(); i < parameters_.all.size(); ++i) {
     TLXJIT_TRY(check_scalar(i, *given[i]));
     frame.scalars[i - tensors_.size()] = given[i]->bits;
   }
-  TLXJIT_TRY(check_expressions(given, sms, frame));
-  for (size_t i = 0; i < tensors_.size(); ++i) TLXJIT_TRY(bind_memory(i, given[i]->tensor, frame.tensors[i]));
+  TLXJIT_TRY(check_expressions(given, place.programs_at_once, frame));
+  for (size_t i = 0; i < tensors_.size(); ++i) TLXJIT_TRY(bind_memory(i, given[i]->tensor, place, frame.tensors[i]));
   return {};
 }
 
 BoundCall CallPlan::view(const CallFrame& frame) const {
   return {{frame.dims.data(), dims_.size()},
           {frame.tensors.data(), tensors_.size()},
-          {frame.scalars.data(), parameters_.size() - tensors_.size()},
+          {frame.scalars.data(), parameters_.all.size() - tensors_.size()},
           frame.grid};
 }
 

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <vector>
 
+#include "src/runtime/hex_p.h"
+
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
 namespace {
@@ -26,16 +28,8 @@ std::string in_notes(const char* at, size_t size) {
     const size_t desc = name + align4(note.n_namesz);
     const size_t next = desc + align4(note.n_descsz);
     if (next > size) break;
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(at + name, "GNU", 4) == 0) {
-      static constexpr char digits[] = "0123456789abcdef";
-      std::string id;
-      for (size_t i = 0; i < note.n_descsz; ++i) {
-        const auto byte = static_cast<unsigned char>(at[desc + i]);
-        id += digits[byte >> 4];
-        id += digits[byte & 15];
-      }
-      return id;
-    }
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(at + name, "GNU", 4) == 0)
+      return hex({at + desc, note.n_descsz});
     at += next;
     size -= next;
   }

@@ -4,12 +4,15 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <map>
 
 #include "src/runtime/byte_order_p.h"
 #include "src/runtime/directory_files_p.h"
 #include "src/runtime/entry_p.h"
 #include "src/runtime/file_io_p.h"
 #include "src/runtime/hash_p.h"
+#include "src/runtime/key_p.h"
+#include "src/runtime/material_p.h"
 #include "src/runtime/trusted_path_p.h"
 #include "tlxjit/runtime/store.h"
 
@@ -56,6 +59,7 @@ class BundleStore final : public Store {
       return entries;
     });
   }
+  bool any_compiler() const override { return true; }
   std::string describe() const override { return "the bundle " + path_; }
 
  private:
@@ -105,8 +109,9 @@ Result<std::vector<Row>> read_rows(const TrustedFile& from, const std::string& p
   return rows;
 }
 
-Result<std::vector<char>> encode_bundle(std::span<const BundledEntry> entries) {
-  std::vector<const BundledEntry*> sorted;
+/// The entries by their new keys, each once.
+Result<std::vector<BundledEntry>> rekeyed(std::span<const BundledEntry> entries) {
+  std::map<std::string, std::vector<char>> first;
   for (const BundledEntry& entry : entries) {
     TLXJIT_TRY(check_key(entry.key));
     auto whole = decode(entry.bytes, entry.key);
@@ -116,29 +121,31 @@ Result<std::vector<char>> encode_bundle(std::span<const BundledEntry> entries) {
       error.key = entry.key;
       return error;
     }
-    sorted.push_back(&entry);
+    whole->material = without_compiler(whole->material);
+    first.try_emplace(key_text(whole->material), encode(*whole));
   }
-  std::sort(sorted.begin(), sorted.end(), [](const BundledEntry* a, const BundledEntry* b) { return a->key < b->key; });
-  // Equal keys are one entry; which one does not matter.
-  sorted.erase(std::unique(sorted.begin(), sorted.end(),
-                           [](const BundledEntry* a, const BundledEntry* b) { return a->key == b->key; }),
-               sorted.end());
+  std::vector<BundledEntry> sorted;
+  for (auto& [key, bytes] : first) sorted.push_back({key, std::move(bytes)});
+  return sorted;
+}
+
+std::vector<char> encode_bundle(std::span<const BundledEntry> sorted) {
   uint64_t offset = bundle_head_bytes + sorted.size() * row_bytes + hash_bytes, size = offset;
-  for (const BundledEntry* entry : sorted) size += entry->bytes.size();
+  for (const BundledEntry& entry : sorted) size += entry.bytes.size();
   ByteWriter bytes(size);
   bytes.text(bundle_magic);
   bytes.integer(bundle_version, 4);
   bytes.integer(0, 4);
   bytes.integer(size, 8);
   bytes.integer(sorted.size(), 8);
-  for (const BundledEntry* entry : sorted) {
-    bytes.text(entry->key);
+  for (const BundledEntry& entry : sorted) {
+    bytes.text(entry.key);
     bytes.integer(offset, 8);
-    bytes.integer(entry->bytes.size(), 8);
-    offset += entry->bytes.size();
+    bytes.integer(entry.bytes.size(), 8);
+    offset += entry.bytes.size();
   }
   bytes.text(hash_of(bytes.written()));
-  for (const BundledEntry* entry : sorted) bytes.text({entry->bytes.data(), entry->bytes.size()});
+  for (const BundledEntry& entry : sorted) bytes.text({entry.bytes.data(), entry.bytes.size()});
   return bytes.take();
 }
 
@@ -160,20 +167,22 @@ Result<std::shared_ptr<Store>> bundle_store(const std::string& file) {
   });
 }
 
-Result<void> write_bundle(const std::string& file, std::span<const BundledEntry> entries) {
-  return runtime::guarded(Stage::cache, [&]() -> Result<void> {
-    auto bytes = runtime::encode_bundle(entries);
-    if (!bytes) return bytes.error();
+Result<size_t> write_bundle(const std::string& file, std::span<const BundledEntry> entries) {
+  return runtime::guarded(Stage::cache, [&]() -> Result<size_t> {
+    const auto sorted = runtime::rekeyed(entries);
+    if (!sorted) return sorted.error();
+    const std::vector<char> bytes = runtime::encode_bundle(*sorted);
     auto suffix = runtime::random_text(file);
     if (!suffix) return suffix.error();
     const std::string name = file + "." + *suffix;
     const runtime::Descriptor to(
         runtime::again([&] { return open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); }));
     if (!to) return runtime::disk_error("open", name);
-    Result<void> done = runtime::write_all(to, *bytes, name);
+    Result<void> done = runtime::write_all(to, bytes, name);
     if (done && rename(name.c_str(), file.c_str()) != 0) done = runtime::disk_error("rename", file);
-    if (!done) static_cast<void>(unlink(name.c_str()));
-    return done;
+    if (done) return sorted->size();
+    static_cast<void>(unlink(name.c_str()));
+    return done.error();
   });
 }
 

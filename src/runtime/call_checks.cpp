@@ -12,7 +12,7 @@ std::vector<std::string> CallPlan::checks() const {
   const auto number = [](int64_t n) { return std::to_string(n); };
   for (size_t i = 0; i < tensors_.size(); ++i) {
     const TensorPlan& plan = tensors_[i];
-    const Parameter& parameter = parameters_[i];
+    const Parameter& parameter = parameters_.all[i];
     const std::string name = "`" + parameter.name + "`";
     out.push_back(parameter.text() + ": this element type and rank, innermost stride 1, within its buffer");
     for (size_t axis = 0; axis < plan.extents.size(); ++axis)
@@ -36,14 +36,14 @@ std::vector<std::string> CallPlan::checks() const {
   }
   for (const DimPlan& dim : dims_) {
     std::string where;
-    for (const Parameter& parameter : parameters_)
+    for (const Parameter& parameter : parameters_.all)
       for (const std::string& extent : parameter.extents)
         if (extent == dim.name) where += (where.empty() ? "`" : ", `") + parameter.name + "`";
     out.push_back(dim.name + " is " + number(dim.least) + " to " + number(dim.most) +
                   (dim.multiple == 1 ? "" : ", a multiple of " + number(dim.multiple)) + ", the same in " + where);
   }
-  for (size_t i = tensors_.size(); i < parameters_.size(); ++i) {
-    std::string text = parameters_[i].text() + ": this type";
+  for (size_t i = tensors_.size(); i < parameters_.all.size(); ++i) {
+    std::string text = parameters_.all[i].text() + ": this type";
     const ScalarPlan& plan = scalars_[i - tensors_.size()];
     if (plan.above) {
       char least[32];

@@ -47,8 +47,22 @@ std::string text_of(const Module& module, Value value, int depth = 0) {
 
 }  // namespace
 
+ParameterList::ParameterList(const Module& module) : kernel(module.name) {
+  for (const auto& op : module.body.ops) {
+    if (op->code != OpCode::tensor) continue;
+    all.push_back({std::string(op->attrs.text("name")), true, module.type(op->result()).elem, {}});
+    for (Value extent : op->operands) all.back().extents.push_back(text_of(module, extent));
+  }
+  for (const auto& op : module.body.ops)
+    if (op->code == OpCode::scalar)
+      all.push_back({std::string(op->attrs.text("name")), false, module.type(op->result()).elem, {}});
+  for (const Parameter& parameter : all) text += (text.empty() ? kernel + "(" : ", ") + parameter.text();
+  text += text.empty() ? kernel + "()" : ")";
+}
+
 Result<CallPlan> CallPlan::make(const Module& module, const Abi& abi) {
   CallPlan plan;
+  plan.parameters_ = ParameterList(module);
   plan.module_ = &module;
   for (const AbiScalar& dim : abi.dims) {
     const Op* op = module.def(dim.value);
@@ -62,9 +76,7 @@ Result<CallPlan> CallPlan::make(const Module& module, const Abi& abi) {
     t.strides = promised.list("strides");
     t.align = static_cast<uintptr_t>(promised.integer("align", 1));
     t.narrow = promised.integer("narrow") != 0;
-    Parameter parameter{tensor.name, true, tensor.elem, {}};
     for (Value extent : tensor.extents) {
-      parameter.extents.push_back(text_of(module, extent));
       const auto dim = std::find_if(abi.dims.begin(), abi.dims.end(), [&](const auto& d) { return d.value == extent; });
       Extent e;
       if (dim != abi.dims.end()) {
@@ -77,7 +89,6 @@ Result<CallPlan> CallPlan::make(const Module& module, const Abi& abi) {
       t.extents.push_back(e);
     }
     plan.tensors_.push_back(std::move(t));
-    plan.parameters_.push_back(std::move(parameter));
   }
   for (const AbiMap& map : abi.maps) {
     plan.tensors_[map.tensor].mapped = true;
@@ -85,12 +96,12 @@ Result<CallPlan> CallPlan::make(const Module& module, const Abi& abi) {
     if (map.ragged >= 0) plan.tensors_[map.tensor].ragged = map.ragged;
   }
   for (const AbiScalar& scalar : abi.scalars) {
-    plan.parameters_.push_back({scalar.name, false, scalar.elem, {}});
     const Attrs& promised = module.def(scalar.value)->attrs;
     ScalarPlan s;
     if (const Attr* above = promised.find("above")) s.above = std::get<double>(*above);
-    s.least = promised.integer("min", s.least);
-    s.most = promised.integer("max", s.most);
+    const NumberRange all = range_of(scalar.elem);
+    s.least = promised.find("min") ? promised.integer("min") : all.low;
+    s.most = promised.find("max") ? promised.integer("max") : all.high;
     s.multiple = promised.integer("multiple", s.multiple);
     s.is_number = promised.find("min") || promised.find("max") || promised.find("multiple");
     plan.scalars_.push_back(s);
@@ -103,9 +114,6 @@ Result<CallPlan> CallPlan::make(const Module& module, const Abi& abi) {
   }
   for (const auto& op : module.body.ops)
     if (op->code == OpCode::cluster) plan.cluster_ = op.get();
-  plan.signature_ = module.name + "(";
-  for (size_t i = 0; i < plan.parameters_.size(); ++i) plan.signature_ += (i ? ", " : "") + plan.parameters_[i].text();
-  plan.signature_ += ")";
   return plan;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "src/ir/ranges_p.h"
 #include "src/ir/signature_p.h"
 #include "src/runtime/backend_p.h"
 #include "src/runtime/host_program_p.h"
@@ -22,17 +23,37 @@ struct CallFrame {
   int32_t grid = 0;  ///< 0: nothing to run
 };
 
+/// Where a call runs.
+struct CallPlace {
+  int64_t programs_at_once = 1;
+  std::array<char, 16> device{};  ///< as TensorArg::device
+};
+
+/// What a kernel takes: its tensors, then its scalars.
+struct ParameterList {
+  ParameterList() = default;
+  explicit ParameterList(const Module& module);
+
+  /// Which argument each gets, by place or by name; an Error unless each gets one of its type and rank.
+  Result<void> match(std::span<const Argument> arguments, std::span<const Argument*> by_parameter) const;
+  Error fault(size_t parameter, const std::string& what) const;
+
+  std::string kernel;
+  std::vector<Parameter> all;
+  std::string text;  // `scaled(x: f32[N], y: f32[N], factor: f32)`
+};
+
 class CallPlan {
  public:
   /// `abi` and `module`, which is verified, outlive the plan.
   static Result<CallPlan> make(const Module& module, const Abi& abi);
 
   /// Checks the arguments and writes the frame.
-  Result<void> bind(std::span<const Argument> arguments, int64_t sms, CallFrame& frame) const;
+  Result<void> bind(std::span<const Argument> arguments, const CallPlace& place, CallFrame& frame) const;
   BoundCall view(const CallFrame& frame) const;
 
-  const std::vector<Parameter>& parameters() const { return parameters_; }
-  const std::string& signature() const { return signature_; }
+  const std::vector<Parameter>& parameters() const { return parameters_.all; }
+  const std::string& signature() const { return parameters_.text; }
   /// What `bind` asks of a call, a sentence each, for people.
   std::vector<std::string> checks() const;
 
@@ -60,18 +81,19 @@ class CallPlan {
   struct ScalarPlan {
     std::optional<double> above;
     bool is_number = false;  // an integer with the following
-    int64_t least = INT64_MIN, most = INT64_MAX, multiple = 1;
+    Bound least = 0, most = 0;
+    int64_t multiple = 1;
   };
 
-  Result<void> match(std::span<const Argument> arguments, std::span<const Argument*> by_parameter) const;
   Result<void> bind_extents(std::span<const Argument*> given, CallFrame& frame) const;
   Result<void> check_expressions(std::span<const Argument*> given, int64_t sms, CallFrame& frame) const;
-  Result<void> bind_memory(size_t index, const TensorArg& tensor, BoundTensor& bound) const;
+  Result<void> bind_memory(size_t index, const TensorArg& tensor, const CallPlace& place, BoundTensor& bound) const;
   Result<void> check_map(size_t index, const TensorArg& tensor) const;
   Result<void> check_scalar(size_t index, const Argument& given) const;
   Result<void> check_promises(size_t index, const TensorArg& tensor, const BoundTensor& bound) const;
+  Result<void> check_device(size_t index, const TensorArg& tensor, const CallPlace& place) const;
   Result<void> check_capacity(size_t index, const TensorArg& tensor) const;
-  Error fault(size_t parameter, const std::string& what) const;
+  Error fault(size_t parameter, const std::string& what) const { return parameters_.fault(parameter, what); }
 
   const Module* module_ = nullptr;
   HostProgram program_;
@@ -80,9 +102,8 @@ class CallPlan {
   const Op* cluster_ = nullptr;
   std::vector<TensorPlan> tensors_;
   std::vector<DimPlan> dims_;
-  std::vector<Parameter> parameters_;
+  ParameterList parameters_;
   std::vector<ScalarPlan> scalars_;
-  std::string signature_;
 };
 
 }  // namespace runtime

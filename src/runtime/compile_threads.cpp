@@ -29,6 +29,7 @@ struct CompileThreads::Places {
   int abandoned = 0;  // of those
 
   Result<void> take(const Deadline& deadline, const std::string& name) {
+    if (deadline.cancelled()) return cancelled("the compile of `" + name + "` was cancelled before it began");
     std::unique_lock lock(mutex);
     if (deadline.limited() &&
         !deadline.wait(changed, lock, [&] { return taken < most_abandoned || abandoned == most_abandoned; }))
@@ -82,7 +83,8 @@ int CompileThreads::abandoned() const {
   return places.abandoned;
 }
 
-Result<void> CompileThreads::run(const Deadline& deadline, const std::string& name, std::function<void()> fn) {
+Result<void> CompileThreads::run(const Deadline& deadline, const std::string& name, std::function<void()> fn,
+                                 std::shared_ptr<std::atomic<bool>> abandoned) {
   const bool limited = deadline.limited();
   auto work = std::make_shared<Work>();
   work->fn = std::move(fn);
@@ -113,6 +115,7 @@ Result<void> CompileThreads::run(const Deadline& deadline, const std::string& na
   std::unique_lock lock(work->mutex);
   if (!deadline.wait(work->changed, lock, [&] { return work->done; })) {
     work->abandoned = true;
+    if (abandoned) abandoned->store(true);
     places->abandon();
     lock.unlock();
     thread.detach();

@@ -11,6 +11,7 @@
 #include "src/passes/lower_p.h"
 #include "src/runtime/build_id_p.h"
 #include "src/runtime/call_plan_p.h"
+#include "src/runtime/compiler_use_p.h"
 #include "src/runtime/cpu_plugin_p.h"
 #include "src/runtime/cpu_report_p.h"
 #include "src/runtime/guard_p.h"
@@ -148,6 +149,12 @@ class CpuKernel final : public LoadedKernel {
   mutable Workspaces workspaces_;
 };
 
+/// Of all plug-ins of the process.
+CompilerUse& llvm() {
+  static auto* const use = new CompilerUse;
+  return *use;
+}
+
 class CpuDevice final : public DeviceBackend {
  public:
   CpuDevice(const tlxjit_cpu_backend& plugin, int threads, std::string without_features,
@@ -161,6 +168,8 @@ class CpuDevice final : public DeviceBackend {
   Result<void> can_compile() override { return {}; }
 
   Result<CompiledKernel> compile(const CompileInput& input) override {
+    const auto inside = llvm().enter(Stage::compile);
+    if (!inside) return inside.error();
     CompiledKernel compiled;
     StopWatch watch;
     const std::string text = print(input.module);
@@ -176,17 +185,23 @@ class CpuDevice final : public DeviceBackend {
     return compiled;
   }
 
-  Result<std::string> identity() override {
+  std::string runs_on() const override {
+    return std::string(plugin_.cpu_name) + "\n" + plugin_.cpu_features + "\nwithout " + without_features_ + "\nlinks " +
+           plugin_.links + "\n";
+  }
+
+  Result<std::string> compiler() override {
     const std::string build = build_id_at(&plugin_);
     if (build.empty())
       return error_of(ErrorKind::environment, Stage::load, ErrorCode::unsupported,
                       "the CPU plug-in has no build-id (link it with --build-id), so that its kernels cannot be told "
                       "from those of another build");
-    return std::string(plugin_.cpu_name) + "\n" + plugin_.cpu_features + "\nwithout " + without_features_ +
-           "\nplug-in " + build + "\n";
+    return "plug-in " + build;
   }
 
   Result<CompiledKernel> load(const CompileInput& input, std::span<const char> image) override {
+    const auto inside = llvm().enter(Stage::load);
+    if (!inside) return inside.error();
     CompiledKernel compiled;
     StopWatch watch;
     tlxjit_cpu_kernel* kernel = nullptr;

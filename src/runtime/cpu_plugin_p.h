@@ -9,7 +9,7 @@
  * shared and the plug-in may hold any LLVM. The plug-in exports one symbol, `tlxjit_backend_v1`, of type
  * `const struct tlxjit_cpu_backend*(void)`. */
 
-#define TLXJIT_CPU_PLUGIN_VERSION 5u
+#define TLXJIT_CPU_PLUGIN_VERSION 6u
 
 struct tlxjit_cpu_kernel; /* a compiled kernel, owned by the plug-in */
 
@@ -103,10 +103,13 @@ struct tlxjit_cpu_backend {
   const char* source_hash;  /* of the sources under src/ir and backends/cpu, compared on load */
   const char* cpu_name;     /* the host CPU that code is made for; what it may use is said by */
   const char* cpu_features; /* `+avx2,-avx512f,…`: all that LLVM knows of, as the system lets programs use it */
+  /* What code calls besides that which the sources say: `nothing`, or the sanitizers that it is instrumented for. */
+  const char* links;
   enum tlxjit_cpu_status (*compile)(const char* text, size_t length, const struct tlxjit_cpu_options* options,
                                     struct tlxjit_cpu_kernel** kernel, struct tlxjit_cpu_failure* failure);
-  /* Makes the kernel of an image that this plug-in, by its build-id, gave for this CPU and these features. No code is
-   * generated. Sizes and counts are checked; the object file in it is not: LLVM trusts it, and its code is executed. */
+  /* Makes the kernel of an image that a plug-in of these sources and `links` gave for this CPU and these features,
+   * whichever LLVM is in it. No code is generated. Sizes and counts are checked; the object file in it is not: LLVM
+   * trusts it, and its code is executed. */
   enum tlxjit_cpu_status (*load)(const char* image, size_t size, struct tlxjit_cpu_kernel** kernel,
                                  struct tlxjit_cpu_failure* failure);
   uint64_t (*generations)(void); /* how often code was generated in this process */

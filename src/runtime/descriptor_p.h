@@ -30,6 +30,8 @@ class Descriptor {
 
   explicit operator bool() const { return fd_ >= 0; }
   int get() const { return fd_; }
+  /// The errno of closing it, which may be that of an earlier write, or 0.
+  int close() { return ::close(std::exchange(fd_, -1)) == 0 ? 0 : errno; }
 
  private:
   void reset() {

@@ -70,6 +70,14 @@ Result<void> Device::synchronize() const {
   });
 }
 
+Result<void> Device::release_captured() const {
+  return guarded(Stage::run, [&]() -> Result<void> {
+    if (!backend_) return runtime::no_device(Stage::run);
+    backend_->release_captured();
+    return {};
+  });
+}
+
 namespace {
 
 Result<void> check_copy(const void* host, size_t bytes, size_t offset, size_t size) {
@@ -84,6 +92,10 @@ Result<void> check_copy(const void* host, size_t bytes, size_t offset, size_t si
 }
 
 }  // namespace
+
+std::array<char, 16> Buffer::device_name() const {
+  return device_ ? runtime::device_mark(device_->facts().name) : std::array<char, 16>{};
+}
 
 Result<void> Buffer::upload(const void* from, size_t bytes, size_t offset) const {
   return guarded(Stage::run, [&]() -> Result<void> {

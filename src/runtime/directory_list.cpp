@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <cstring>
 #include <ctime>
 
@@ -70,9 +71,14 @@ Result<void> for_files(const DirectoryStore& store, Trust trust, One one) {
   return {};
 }
 
+/// File systems know times that the clock does not: these are its first and last whole second.
 std::chrono::system_clock::time_point time_of(const struct stat& facts) {
-  return std::chrono::system_clock::time_point(std::chrono::duration_cast<std::chrono::system_clock::duration>(
-      std::chrono::seconds(facts.st_mtim.tv_sec) + std::chrono::nanoseconds(facts.st_mtim.tv_nsec)));
+  using Clock = std::chrono::system_clock;
+  using std::chrono::seconds;
+  constexpr auto span = std::chrono::duration_cast<seconds>(Clock::duration::max()) - seconds(1);
+  const auto since_1970 = std::clamp(seconds(facts.st_mtim.tv_sec), -span, span);
+  return Clock::time_point(
+      std::chrono::duration_cast<Clock::duration>(since_1970 + std::chrono::nanoseconds(facts.st_mtim.tv_nsec)));
 }
 
 /// Of a writer that is no more. A writer locks its file as soon as it has made it; where there are no locks, as on some

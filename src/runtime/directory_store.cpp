@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "src/runtime/directory_files_p.h"
+#include "src/runtime/entry_p.h"
 #include "src/runtime/file_io_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -17,6 +18,8 @@ namespace {
 
 /// Whoever reads an entry takes longer ones for cut.
 constexpr uint64_t most_bytes_of_entry = uint64_t{1} << 30;
+/// More are read only where the first of them say that so many follow.
+constexpr uint64_t most_bytes_unlooked = uint64_t{8} << 20;
 
 /// The time of use of an entry is its time of change: the time of access is not kept everywhere. One that is within the
 /// hour stays, so that readers seldom write. Where it cannot be changed the entry is only swept sooner.
@@ -81,7 +84,12 @@ Result<std::optional<std::vector<char>>> DirectoryStore::get(std::string_view ke
     auto file = open_trusted_file(**folder, std::string(key), trust(), O_RDONLY, path);
     if (!file) return file.error();
     if (!*file) return std::optional<std::vector<char>>();
-    const uint64_t size = std::min(static_cast<uint64_t>((*file)->facts.st_size), most_bytes_of_entry);
+    uint64_t size = std::min(static_cast<uint64_t>((*file)->facts.st_size), most_bytes_of_entry);
+    if (size > most_bytes_unlooked) {
+      auto head = read_at((*file)->file, 0, entry_length_bytes, path);
+      if (!head) return head.error();
+      if (!begins_entry(*head, size)) size = entry_length_bytes;  // no entry, as its reader will say of the first bytes
+    }
     auto bytes = read_at((*file)->file, 0, size, path);
     if (!bytes) return bytes.error();
     if (bytes->size() != size) {  // a fault of the disk, and not of the entry: its length was there

@@ -2,20 +2,38 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/runtime/disk_cache_p.h"
 
+#include <algorithm>
+
+#include "src/runtime/material_p.h"
+
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
 
-DiskCache::DiskCache(DiskCacheOptions options) : options_(std::move(options)) {
+namespace {
+
+constexpr const char* no_memory = "there is no memory for it";
+
+/// By kind of tier.
+constexpr const char* names[] = {"store", "user", "system", "bundle"};
+constexpr EventKind hits[] = {EventKind::store_hit, EventKind::user_hit, EventKind::system_hit, EventKind::bundle_hit};
+
+DiskCacheOptions with_events(DiskCacheOptions options) {
+  if (!options.events) options.events = std::make_shared<Events>();
+  return options;
+}
+
+}  // namespace
+
+DiskCache::DiskCache(DiskCacheOptions options) : options_(with_events(std::move(options))) {
   if (options_.store) add(Kind::store, options_.store);
   if (!options_.user_directory.empty()) {
     user_ = std::make_shared<DirectoryStore>(DirectoryOptions{options_.user_directory, false, false});
     add(Kind::user, user_);
     sweeper_ = std::make_unique<Sweeper>(user_, options_.most_bytes, [this](const Result<Trimmed>& swept) {
       if (swept) {
-        counts_.evictions += swept->entries;
-        counts_.evicted_bytes += swept->bytes;
+        if (swept->entries > 0) happened({.kind = EventKind::swept, .count = swept->entries, .bytes = swept->bytes});
       } else {
-        ++counts_.errors;
+        error(swept.error().message);
         tell(told_sweep_, "the cache of compiled kernels is not swept: " + swept.error().message);
       }
     });
@@ -27,7 +45,7 @@ DiskCache::DiskCache(DiskCacheOptions options) : options_(std::move(options)) {
     if (bundle) {
       add(Kind::bundle, std::move(*bundle));
     } else {
-      ++counts_.errors;
+      error(bundle.error().message);
       std::atomic<bool> told = false;
       tell(told, "a bundle of compiled kernels is left out: " + bundle.error().message);
     }
@@ -40,6 +58,7 @@ void DiskCache::add(Kind kind, std::shared_ptr<Store> store) {
   auto tier = std::make_unique<Tier>();
   tier->kind = kind;
   tier->store = std::move(store);
+  tier->any_compiler = tier->store->any_compiler();
   tiers_.push_back(std::move(tier));
 }
 
@@ -51,9 +70,9 @@ void DiskCache::tell(std::atomic<bool>& told, const std::string& text) const {
   }
 }
 
-void DiskCache::failed(Tier& tier, std::atomic<bool>& told, const char* what, const Error& error) {
-  ++counts_.errors;
-  if (!told) tell(told, tier.store->describe() + " " + what + ", kernels are compiled without it: " + error.message);
+void DiskCache::failed(Tier& tier, std::atomic<bool>& told, const char* what, const Error& why) {
+  error(why.message);
+  if (!told) tell(told, tier.store->describe() + " " + what + ", kernels are compiled without it: " + why.message);
 }
 
 std::optional<Entry> DiskCache::look_up_in(Tier& tier, const std::string& key, std::string_view material) {
@@ -64,16 +83,21 @@ std::optional<Entry> DiskCache::look_up_in(Tier& tier, const std::string& key, s
     return {};
   }
   if (!*got) return {};
-  counts_.bytes_read += (*got)->size();
+  const uint64_t bytes = (*got)->size();
+  const auto kind = static_cast<size_t>(tier.kind);
+  happened({.kind = EventKind::entry_read, .key = key, .bytes = bytes, .text = names[kind]});
   auto entry = decode(**got);
-  if (entry && entry->material == material) return std::move(*entry);
+  if (entry && entry->material == material) {
+    happened({.kind = hits[kind], .kernel = entry->kernel, .key = key, .bytes = bytes, .text = names[kind]});
+    return std::move(*entry);
+  }
   if (entry && options_.key(entry->material) == key) return {};  // another kernel with this hash
   drop_from(tier, key, entry ? "it is the entry of another key" : entry.error().message);
   return {};
 }
 
 void DiskCache::drop_from(Tier& tier, const std::string& key, const std::string& why) {
-  ++counts_.bad;
+  happened({.kind = EventKind::bad_entry, .key = key, .text = why});
   if (!tier.told_bad)
     tell(tier.told_bad, tier.store->describe() + " has an entry " + key + " that is not used: " + why);
   if (!tier.written()) return;
@@ -94,22 +118,27 @@ void DiskCache::drop(std::string_view material, const std::string& why) {
 std::optional<Entry> DiskCache::look_up(std::string_view material) {
   auto found = guarded(Stage::cache, [&]() -> Result<std::optional<Entry>> {
     const std::string key = options_.key(material);
-    for (const auto& tier : tiers_)
-      if (auto entry = look_up_in(*tier, key, material)) {
-        ++counts_.hits[static_cast<size_t>(tier->kind)];
-        return entry;
-      }
+    std::string shipped, shipped_key;
+    for (const auto& tier : tiers_) {
+      const bool any = tier->any_compiler;
+      if (any && shipped.empty()) shipped = without_compiler(material), shipped_key = options_.key(shipped);
+      if (auto entry = look_up_in(*tier, any ? shipped_key : key, any ? shipped : material)) return entry;
+    }
     return std::optional<Entry>();
   });
   if (found) return std::move(*found);
-  ++counts_.errors;  // no memory for it
+  error(no_memory);
   return {};
+}
+
+bool DiskCache::any_compiler() const {
+  return std::any_of(tiers_.begin(), tiers_.end(), [](const auto& tier) { return tier->any_compiler; });
 }
 
 std::optional<Entry> DiskCache::find(std::string_view material) {
   if (empty()) return {};
   auto entry = look_up(material);
-  if (!entry) ++counts_.misses;
+  if (!entry) options_.events->happened({EventKind::tier_miss}, [&] { return options_.key(material); });
   return entry;
 }
 
@@ -118,12 +147,14 @@ DiskCache::Flight DiskCache::begin(std::string_view material, const Deadline& de
   if (!user_ || options_.longest_wait.count() <= 0) return flight;
   const auto done = guarded(Stage::cache, [&]() -> Result<void> {
     flight.lock = KeyLock(*user_, options_.key(material), Deadline(options_.longest_wait), deadline);
-    if (flight.lock.waited()) ++counts_.waits;
-    // Also where it was free at once: another process may have published since the caller looked.
-    if (flight.lock.held()) flight.entry = look_up(material);
+    if (flight.lock.waited())
+      options_.events->happened({EventKind::process_wait}, [&] { return options_.key(material); });
+    // Also where it was free at once: another process may have published since the caller looked. And where the wait
+    // has ended without it: whoever holds it may have published all the same.
+    if (flight.lock.held() || flight.lock.waited()) flight.entry = look_up(material);
     return {};
   });
-  if (!done) ++counts_.errors;  // no memory for it
+  if (!done) error(no_memory);
   return flight;
 }
 
@@ -139,31 +170,16 @@ void DiskCache::publish(const Entry& entry) {
         failed(*tier, tier->told_write, "cannot be written", put.error());
         continue;
       }
-      ++counts_.published;
-      counts_.bytes_written += bytes.size();
+      happened({.kind = EventKind::entry_published,
+                .kernel = entry.kernel,
+                .key = key,
+                .bytes = bytes.size(),
+                .text = names[static_cast<size_t>(tier->kind)]});
       if (tier->kind == Kind::user) sweeper_->wrote(bytes.size());
     }
     return {};
   });
-  if (!done) ++counts_.errors;  // no memory for it
-}
-
-CacheCounters DiskCache::counters() const {
-  CacheCounters c;
-  c.store_hits = counts_.hits[static_cast<size_t>(Kind::store)];
-  c.user_hits = counts_.hits[static_cast<size_t>(Kind::user)];
-  c.system_hits = counts_.hits[static_cast<size_t>(Kind::system)];
-  c.bundle_hits = counts_.hits[static_cast<size_t>(Kind::bundle)];
-  c.misses = counts_.misses;
-  c.published = counts_.published;
-  c.bytes_read = counts_.bytes_read;
-  c.bytes_written = counts_.bytes_written;
-  c.bad_entries = counts_.bad;
-  c.errors = counts_.errors;
-  c.evictions = counts_.evictions;
-  c.evicted_bytes = counts_.evicted_bytes;
-  c.waits = counts_.waits;
-  return c;
+  if (!done) error(no_memory);
 }
 
 void DiskCache::wait_for_sweep() {

@@ -13,6 +13,7 @@
 
 #include "src/runtime/deadline_p.h"
 #include "src/runtime/entry_p.h"
+#include "src/runtime/events_p.h"
 #include "src/runtime/key_lock_p.h"
 #include "src/runtime/key_p.h"
 #include "src/runtime/sweeper_p.h"
@@ -32,13 +33,16 @@ struct DiskCacheOptions {
   std::chrono::milliseconds longest_wait{10000};
   /// Told each kind of failure once for each tier, with no lock held; what it throws is dropped.
   std::function<void(std::string_view)> log;
+  /// Told what happens. Null: the cache makes its own.
+  std::shared_ptr<Events> events;
   /// Replaced by tests only.
   std::string (*key)(std::string_view) = key_text;
 };
 
 /// Looks a kernel up by all that it depends on, its material, which is compared whole: two materials of one key are two
-/// kernels. No failure of a tier fails a call: it is counted, told once, and the next tier is asked. Entries that are
-/// not whole are taken out of the tiers that are written, never because of an error of reading. Thread safe.
+/// kernels. Stores that say so are asked for it without its compiler (Store::any_compiler). No failure of a tier fails
+/// a call: it is counted, told once, and the next tier is asked. Entries that are not whole are taken out of the tiers
+/// that are written, never because of an error of reading. Thread safe.
 class DiskCache {
  public:
   explicit DiskCache(DiskCacheOptions options);
@@ -59,7 +63,9 @@ class DiskCache {
   /// Puts the entry into the tiers that are written. Some file systems take tens of milliseconds for it.
   void publish(const Entry& entry);
 
-  CacheCounters counters() const;
+  CacheCounters counters() const { return cache_counters(options_.events->sums()); }
+  /// Whether a tier is asked for kernels of any compiler.
+  bool any_compiler() const;
   /// Whether there is any tier.
   bool empty() const { return tiers_.empty(); }
   /// Until a sweep that was started has ended; for tests.
@@ -71,24 +77,21 @@ class DiskCache {
     Kind kind;
     std::shared_ptr<Store> store;
     std::atomic<bool> told_read = false, told_write = false, told_bad = false;
-    bool written() const { return kind == Kind::store || kind == Kind::user; }
+    bool any_compiler = false;  // as the store says
+    bool written() const { return (kind == Kind::store || kind == Kind::user) && !any_compiler; }
   };
-  struct Counts {
-    std::atomic<uint64_t> hits[4] = {}, misses = 0, published = 0, bytes_read = 0, bytes_written = 0, bad = 0,
-                          errors = 0, evictions = 0, evicted_bytes = 0, waits = 0;
-  };
-
   void add(Kind kind, std::shared_ptr<Store> store);
   std::optional<Entry> look_up(std::string_view material);
   std::optional<Entry> look_up_in(Tier& tier, const std::string& key, std::string_view material);
   void drop_from(Tier& tier, const std::string& key, const std::string& why);
-  void failed(Tier& tier, std::atomic<bool>& told, const char* what, const Error& error);
+  void failed(Tier& tier, std::atomic<bool>& told, const char* what, const Error& why);
   void tell(std::atomic<bool>& told, const std::string& text) const;
+  void happened(const Event& event) const noexcept { options_.events->happened(event); }
+  void error(std::string_view what) const noexcept { happened({.kind = EventKind::tier_error, .text = what}); }
 
   const DiskCacheOptions options_;
   std::vector<std::unique_ptr<Tier>> tiers_;
   std::shared_ptr<DirectoryStore> user_;
-  Counts counts_;
   std::atomic<bool> told_sweep_ = false;
   std::unique_ptr<Sweeper> sweeper_;  // last: it tells of itself until it ends
 };

@@ -33,7 +33,9 @@ Engine::Engine(EngineOptions options) {
     const EngineOptions& o = registry->options();
     auto background = std::make_shared<runtime::Background>(
         o.background_threads > 0 ? o.background_threads : std::max(1, runtime::usable_cpus() / 4), o.background_queue);
-    kernels_ = std::make_shared<runtime::MemoryCache>(o.kept_kernels);
+    kernels_ = std::make_shared<runtime::MemoryCache>(o.kept_kernels, registry->events(),
+                                                      runtime::MemoryCache::default_hash, registry->modules().clock());
+    registry->modules().add(kernels_);
     registry_ = std::move(registry);
     background_ = std::move(background);
     return {};
@@ -100,19 +102,34 @@ Result<std::shared_ptr<runtime::ExecutableState>> find_or_make(const Module& mod
                                                                const std::shared_ptr<runtime::DeviceBackend>& backend,
                                                                const CompileOptions& options, double verify_ms,
                                                                runtime::MemoryCache& kernels,
-                                                               runtime::KernelMaker& maker) {
+                                                               runtime::Registry& registry,
+                                                               runtime::Background& background) {
   if (options.time_limit.count() < 0)
     return error_of(
         ErrorKind::user, Stage::compile, ErrorCode::bad_argument,
         "a time limit is 0, which is none, or more, not " + std::to_string(options.time_limit.count()) + " ms");
   const runtime::Deadline deadline(options.time_limit, options.stop);
   const std::string text = print(module);
-  const runtime::MakeRequest request{module, text, device, backend, options, deadline, verify_ms};
   const std::string key = key_of(text, device, options);
-  auto made = options.reuse ? kernels.get(key, deadline, [&] { return maker.make(request); }) : maker.compile(request);
+  const runtime::MakeRequest request{module, text, device, backend, options, deadline, verify_ms, key};
+  bool loaded = false;
+  const auto make = [&] {
+    auto state = options.reuse ? registry.maker().make(request) : registry.maker().compile(request);
+    if (state) (*state)->key = runtime::key_text(key);
+    loaded = state && (*state)->compiled.kernel;
+    if (loaded) (*state)->loaded = registry.modules().one_more();
+    return state;
+  };
+  auto made = options.reuse ? kernels.get(key, deadline, make) : make();
+  // What is not unloaded for want of memory is left to the next one.
+  if (loaded)
+    static_cast<void>(guarded(Stage::load, [&]() -> Result<void> {
+      background.destroy(registry.modules().trim());
+      return {};
+    }));
   if (made) return made;
   Error error = std::move(made).error();
-  error.key = runtime::key_text(key);
+  if (error.key.empty()) error.key = runtime::key_text(key);
   return error;
 }
 
@@ -125,7 +142,8 @@ Result<Executable> Engine::compile(const Kernel& kernel, const Device& device, c
     if (!device.backend_) return runtime::no_device(Stage::compile);
     auto module = kernel.module();  // verified
     if (!module) return module.error();
-    auto state = find_or_make(*module, device, device.backend_, options, watch.lap(), *kernels_, registry_->maker());
+    auto state =
+        find_or_make(*module, device, device.backend_, options, watch.lap(), *kernels_, *registry_, *background_);
     if (!state) return state.error();
     return Executable(std::move(*state));
   });
@@ -137,20 +155,21 @@ Result<Executable> Engine::compile(const Module& module, const Device& device, c
     if (!registry_) return nothing_in_it();
     if (!device.backend_) return runtime::no_device(Stage::compile);
     TLXJIT_TRY(first_of(verify(module)));
-    auto state = find_or_make(module, device, device.backend_, options, watch.lap(), *kernels_, registry_->maker());
+    auto state =
+        find_or_make(module, device, device.backend_, options, watch.lap(), *kernels_, *registry_, *background_);
     if (!state) return state.error();
     return Executable(std::move(*state));
   });
 }
 
+void Engine::settle() const {
+  if (registry_) registry_->maker().settle();
+}
+
 EngineCounters Engine::counters() const {
-  EngineCounters counters;
-  if (kernels_) {
-    const auto kept = kernels_->counts();
-    counters.memory_hits = kept.hits;
-    counters.memory_evictions = kept.evictions;
-  }
-  if (registry_) registry_->maker().count(counters);
+  if (!registry_) return {};
+  EngineCounters counters = runtime::engine_counters(registry_->events()->sums());
+  counters.loaded_modules = registry_->modules().count() + registry_->captured_alone();
   return counters;
 }
 

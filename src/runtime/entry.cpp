@@ -15,13 +15,18 @@ namespace {
 constexpr std::string_view entry_magic = "tlxjit\x1a\n";
 constexpr uint32_t entry_version = 1;
 constexpr size_t parts = 6;
-constexpr size_t sizes_at = 24;  // behind magic, version, number of parts and the size of all
+constexpr size_t sizes_at = entry_length_bytes;  // behind magic, version, number of parts and the size of all
 constexpr size_t entry_head_bytes = sizes_at + 8 * parts;
 
 }  // namespace
 
 Error bad_content(std::string why) {
   return error_of(ErrorKind::environment, Stage::cache, ErrorCode::bad_content, std::move(why));
+}
+
+bool begins_entry(std::span<const char> bytes, uint64_t length) {
+  return bytes.size() >= entry_length_bytes && get_text(bytes, 0, entry_magic.size()) == entry_magic &&
+         get_integer(bytes, 16, 8) == length;
 }
 
 std::vector<char> encode(const Entry& entry) {

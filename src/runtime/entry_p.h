@@ -32,6 +32,11 @@ Result<Entry> decode(std::span<const char> bytes);
 /// The same of an entry of this key.
 Result<Entry> decode(std::span<const char> bytes, std::string_view key);
 
+/// Bytes of an entry that tell how long it is.
+inline constexpr size_t entry_length_bytes = 24;
+/// Whether they are those of an entry of this length.
+bool begins_entry(std::span<const char> bytes, uint64_t length);
+
 Error bad_content(std::string why);
 
 }  // namespace runtime

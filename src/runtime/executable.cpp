@@ -44,7 +44,12 @@ Result<void> Executable::launch(const Stream& stream, std::span<const Argument> 
       return runtime::error_of(ErrorKind::user, Stage::launch, ErrorCode::bad_argument,
                                "an executable that was moved from is launched here");
     runtime::CallFrame frame;
-    TLXJIT_TRY(state_->plan.bind(arguments, state_->resources.programs_at_once, frame));
+    const runtime::CallPlace place{state_->resources.programs_at_once, state_->place};
+    if (auto bound = state_->plan.bind(arguments, place, frame); !bound) {
+      if (const auto events = state_->events.lock())
+        events->happened({.kind = EventKind::launch_refused, .kernel = name(), .text = bound.error().message});
+      return bound;
+    }
     if (!state_->compiled.kernel)
       return runtime::error_of(ErrorKind::user, Stage::launch, ErrorCode::unsupported,
                                "`" + name() + "` was compiled for " + state_->device.name() +

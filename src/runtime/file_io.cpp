@@ -5,6 +5,8 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 
+#include "src/runtime/hex_p.h"
+
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
 
@@ -22,6 +24,15 @@ Result<std::vector<char>> read_at(const Descriptor& file, uint64_t offset, uint6
   return bytes;
 }
 
+int write_bytes(int descriptor, std::span<const char> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = again([&] { return write(descriptor, bytes.data(), bytes.size()); });
+    if (n <= 0) return n < 0 ? errno : EIO;
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+  return 0;
+}
+
 Result<void> write_all(const Descriptor& file, std::span<const char> bytes, const std::string& path) {
   // Past this limit the system ends the process with SIGXFSZ.
   rlimit limit{};
@@ -29,24 +40,18 @@ Result<void> write_all(const Descriptor& file, std::span<const char> bytes, cons
     errno = EFBIG;
     return disk_error("write", path);
   }
-  while (!bytes.empty()) {
-    const ssize_t n = again([&] { return write(file.get(), bytes.data(), bytes.size()); });
-    if (n <= 0) return disk_error("write", path);
-    bytes = bytes.subspan(static_cast<size_t>(n));
+  if (const int number = write_bytes(file.get(), bytes)) {
+    errno = number;
+    return disk_error("write", path);
   }
   if (again([&] { return fsync(file.get()); }) != 0) return disk_error("fsync", path);
   return {};
 }
 
 Result<std::string> random_text(const std::string& path) {
-  unsigned char random[16];
+  char random[16];
   if (again([&] { return getrandom(random, sizeof random, 0); }) != sizeof random) return disk_error("getrandom", path);
-  std::string text;
-  for (const unsigned char byte : random) {
-    text += "0123456789abcdef"[byte >> 4];
-    text += "0123456789abcdef"[byte & 15];
-  }
-  return text;
+  return hex(random);
 }
 
 }  // namespace runtime

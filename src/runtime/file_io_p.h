@@ -15,6 +15,9 @@ namespace runtime {
 /// So many bytes from there on; fewer where the file ends before. `path` is for messages.
 Result<std::vector<char>> read_at(const Descriptor& file, uint64_t offset, uint64_t bytes, const std::string& path);
 
+/// Writes all; the errno of a failure, or 0.
+int write_bytes(int descriptor, std::span<const char> bytes);
+
 /// Writes the bytes to an empty file, and waits until they are on the disk: without that a crash of the machine could
 /// leave the name that the file is given and lose its content.
 Result<void> write_all(const Descriptor& file, std::span<const char> bytes, const std::string& path);

@@ -28,5 +28,17 @@ Error caught(Stage stage) noexcept {
   return error;
 }
 
+Error caught_of_host(Stage stage, std::string_view whose) noexcept {
+  Error error = caught(stage);
+  if (error.code != ErrorCode::internal_error) return error;
+  error.kind = ErrorKind::user;
+  error.code = ErrorCode::host_threw;
+  try {
+    error.message = std::string(whose).append(" threw: ").append(error.message);
+  } catch (...) {  // no memory for it
+  }
+  return error;
+}
+
 }  // namespace runtime
 TLXJIT_NAMESPACE_END

@@ -32,6 +32,19 @@ std::invoke_result_t<Fn&> guarded(Stage stage, Fn&& fn) {
   }
 }
 
+/// The same of a function that the program gave: `whose` threw what it throws.
+Error caught_of_host(Stage stage, std::string_view whose) noexcept;
+
+/// `guarded` for a function that the program gave.
+template <class Fn>
+std::invoke_result_t<Fn&> call_host(Stage stage, std::string_view whose, Fn&& fn) {
+  try {
+    return fn();
+  } catch (...) {
+    return caught_of_host(stage, whose);
+  }
+}
+
 /// Milliseconds since it was made or last read.
 class StopWatch {
  public:

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "src/ir/evaluate_p.h"
+#include "src/ir/ranges_p.h"
+#include "src/runtime/call_plan_p.h"
 #include "src/runtime/guard_p.h"
 #include "src/runtime/key_p.h"
 #include "src/runtime/tensor_span_p.h"
@@ -17,9 +19,14 @@ namespace {
 
 constexpr int64_t alignment = 16;  // bytes: what vector accesses and tensor maps want
 
+/// An argument's types in one number.
+uint32_t kind_of(bool is_tensor, Elem elem, int rank) {
+  const auto number = static_cast<uint32_t>(elem);
+  return is_tensor ? number << 8 | static_cast<uint32_t>(rank + 1) << 16 : number;
+}
+
 uint32_t kind_of(const Argument& a) {
-  if (a.scalar != Elem::none) return static_cast<uint32_t>(a.scalar);
-  return static_cast<uint32_t>(a.tensor.elem) << 8 | static_cast<uint32_t>(a.tensor.rank + 1) << 16;
+  return a.scalar == Elem::none ? kind_of(true, a.tensor.elem, a.tensor.rank) : kind_of(false, a.scalar, 0);
 }
 
 bool is_aligned(const TensorArg& t) { return reinterpret_cast<uintptr_t>(t.data) % alignment == 0; }
@@ -71,6 +78,18 @@ int64_t Family::Number::of(std::span<const Argument> arguments) const {
   return axis < 0 ? integer_of(a.bits, elem) : a.tensor.dims[static_cast<size_t>(axis)];
 }
 
+bool Family::Number::has_class(int64_t code) const {
+  if (beyond(code)) return code == -1;
+  const NumberRange all = axis < 0 ? range_of(elem) : NumberRange{0, INT32_MAX};
+  const auto is_of_it = [&](Bound n) {
+    return n >= all.low && n <= std::min(all.high, Bound{INT64_MAX}) &&
+           policy.class_of(static_cast<int64_t>(n)) == code;
+  };
+  const Policy::Class c = policy.class_at(code);
+  return is_of_it(std::max(Bound{c.least}, all.low)) || is_of_it(std::min(Bound{c.most}, all.high)) || is_of_it(0) ||
+         is_of_it(1);
+}
+
 Result<std::unique_ptr<Family>> Family::make(Signature signature, Module generic, const JitOptions& options,
                                              uint64_t salt) {
   std::unique_ptr<Family> family(new Family);
@@ -79,17 +98,36 @@ Result<std::unique_ptr<Family>> Family::make(Signature signature, Module generic
   family->salt_ = salt * 0x9e3779b97f4a7c15u;
   family->ir_hash_ = key_text(print(family->generic_));
   for (const Signature::Argument& a : family->signature_.arguments) {
-    family->kinds_.push_back(a.is_tensor ? static_cast<uint32_t>(a.elem) << 8 | static_cast<uint32_t>(a.rank + 1) << 16
-                                         : static_cast<uint32_t>(a.elem));
+    family->kinds_.push_back(kind_of(a.is_tensor, a.elem, a.rank));
     family->named_ |= !a.name.empty();
   }
   TLXJIT_TRY(family->plan(options));
   return family;
 }
 
-/// Which argument each number and tensor of the module comes from, and how it is classed. An argument that does not fit
-/// the kernel is left to the launch, which says what is wrong.
+/// The arguments of the kernel's parameters, by their order; an Error for a signature that no launch could bind.
+Result<std::vector<size_t>> Family::places() const {
+  std::vector<Argument> call;
+  for (const Signature::Argument& a : signature_.arguments) {
+    TensorArg tensor;
+    tensor.elem = a.elem;
+    tensor.rank = a.rank;
+    call.emplace_back(tensor);
+    if (!a.is_tensor) call.back().scalar = a.elem;
+    call.back().name = a.name;
+  }
+  const ParameterList parameters(generic_);
+  std::array<const Argument*, max_arguments> given{};
+  TLXJIT_TRY(parameters.match(call, given));
+  std::vector<size_t> places;
+  for (size_t i = 0; i < parameters.all.size(); ++i) places.push_back(static_cast<size_t>(given[i] - call.data()));
+  return places;
+}
+
+/// Which argument each number and tensor of the module comes from, and how it is classed.
 Result<void> Family::plan(const JitOptions& options) {
+  const auto places = this->places();
+  if (!places) return places.error();
   std::vector<const Op*> dims, tensors, scalars;
   for (const auto& op : generic_.body.ops) {
     if (op->code == OpCode::dim) dims.push_back(op.get());
@@ -97,22 +135,6 @@ Result<void> Family::plan(const JitOptions& options) {
     if (op->code == OpCode::scalar) scalars.push_back(op.get());
   }
   const auto name_of = [](const Op* op) { return std::string(op->attrs.text("name")); };
-  const auto argument_of = [&](const Op* op, size_t position) -> std::optional<size_t> {
-    const auto& all = signature_.arguments;
-    const auto named = std::find_if(all.begin(), all.end(), [](const auto& a) { return !a.name.empty(); });
-    if (position < static_cast<size_t>(named - all.begin())) return position;
-    const auto found = std::find_if(named, all.end(), [&](const auto& a) { return a.name == op->attrs.text("name"); });
-    return found == all.end() ? std::nullopt : std::optional(static_cast<size_t>(found - all.begin()));
-  };
-  std::vector<std::optional<size_t>> tensor_arguments;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    auto argument = argument_of(tensors[i], i);
-    if (argument) {
-      const Signature::Argument& a = signature_.arguments[*argument];
-      if (!a.is_tensor || a.rank != static_cast<int>(tensors[i]->operands.size())) argument.reset();
-    }
-    tensor_arguments.push_back(argument);
-  }
   const auto policy_of = [&](const std::string& name, const Policy& other) {
     const auto found = options.numbers.find(name);
     return found == options.numbers.end() ? other : found->second;
@@ -127,26 +149,25 @@ Result<void> Family::plan(const JitOptions& options) {
     std::optional<Number> number;
     for (size_t i = 0; i < tensors.size() && !number; ++i)
       for (size_t axis = 0; axis < tensors[i]->operands.size() && !number; ++axis)
-        if (tensors[i]->operand(axis) == dim->result() && tensor_arguments[i])
-          number = Number{name_of(dim), policy_of(name_of(dim), options.other_dims), *tensor_arguments[i],
+        if (tensors[i]->operand(axis) == dim->result())
+          number = Number{name_of(dim), policy_of(name_of(dim), options.other_dims), (*places)[i],
                           static_cast<int>(axis), Elem::i32};
     add(dims_, std::move(number));
   }
   for (size_t i = 0; i < scalars.size(); ++i) {
     const Elem elem = generic_.type(scalars[i]->result()).elem;
-    const auto argument = argument_of(scalars[i], tensors.size() + i);
     std::optional<Number> number;
-    if (is_int(elem) && argument && signature_.arguments[*argument].elem == elem &&
-        !signature_.arguments[*argument].is_tensor)
-      number = Number{name_of(scalars[i]), policy_of(name_of(scalars[i]), options.other_integers), *argument, -1, elem};
+    if (is_int(elem))
+      number = Number{name_of(scalars[i]), policy_of(name_of(scalars[i]), options.other_integers),
+                      (*places)[tensors.size() + i], -1, elem};
     add(scalars_, std::move(number));
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
     const auto found = options.tensors.find(name_of(tensors[i]));
     const TensorPolicy policy = found == options.tensors.end() ? options.other_tensors : found->second;
     std::optional<Memory> memory;
-    if (tensor_arguments[i] && (policy.aligned || policy.narrow || policy.strides))
-      memory = Memory{name_of(tensors[i]), policy, *tensor_arguments[i], static_cast<int>(tensors[i]->operands.size())};
+    if (policy.aligned || policy.narrow || policy.strides)
+      memory = Memory{name_of(tensors[i]), policy, (*places)[i], static_cast<int>(tensors[i]->operands.size())};
     if (memory)
       policies_ += memory->name + (policy.aligned ? " aligned" : "") + (policy.narrow ? " narrow" : "") +
                    (policy.strides ? " strides" : "") + "; ";
@@ -181,7 +202,7 @@ void Family::classify(std::span<const Argument> arguments, CallClass& c) const {
   c.size = 0;
   for (const auto* numbers : {&dims_, &scalars_})
     for (const auto& n : *numbers)
-      if (n) c.codes[c.size++] = n->policy.class_of(n->of(arguments));
+      if (n) c.codes[c.size++] = n->code_of(arguments);
   for (const auto& m : tensors_) {
     if (!m) continue;
     const TensorArg& t = arguments[m->argument].tensor;
@@ -192,15 +213,31 @@ void Family::classify(std::span<const Argument> arguments, CallClass& c) const {
   finish(c);
 }
 
+bool Family::accepts(std::span<const int64_t> codes) const {
+  if (codes.size() != code_count_) return false;
+  size_t at = 0;
+  for (const auto* numbers : {&dims_, &scalars_})
+    for (const auto& n : *numbers)
+      if (n && !n->has_class(codes[at++])) return false;
+  for (const auto& m : tensors_) {
+    if (!m) continue;
+    const int64_t bits = (m->policy.aligned ? 1 : 0) | (m->policy.narrow ? 2 : 0);
+    if (codes[at] < 0 || (codes[at] & ~bits) != 0) return false;
+    ++at;
+    if (!m->policy.strides) continue;
+    for (int axis = 0; axis + 1 < m->rank; ++axis)
+      if (codes[at++] < -1) return false;
+  }
+  return true;
+}
+
 Promises Family::promises(std::span<const int64_t> codes) const {
   Promises p;
   size_t at = 0;
   const auto add = [&](const std::vector<std::optional<Number>>& numbers, std::vector<NumberPromise>& to) {
     for (const auto& n : numbers) {
       to.emplace_back();
-      if (!n) continue;
-      const Policy::Class c = n->policy.class_at(codes[at++]);
-      to.back() = {c.least, c.most, c.multiple};
+      if (n) to.back() = n->promise(codes[at++]);
     }
   };
   add(dims_, p.dims);
@@ -223,7 +260,7 @@ bool Family::keeps(std::span<const Argument> arguments, const Promises& promises
   const auto all_kept = [&](const std::vector<std::optional<Number>>& numbers,
                             const std::vector<NumberPromise>& promised) {
     for (size_t i = 0; i < promised.size(); ++i)
-      if (numbers[i] && !promised[i].keeps(numbers[i]->of(arguments))) return false;
+      if (numbers[i] && !numbers[i]->keeps(arguments, promised[i])) return false;
     return true;
   };
   if (!all_kept(dims_, promises.dims) || !all_kept(scalars_, promises.scalars)) return false;

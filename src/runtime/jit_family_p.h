@@ -54,8 +54,8 @@ class Family {
   bool keeps(std::span<const Argument> arguments, const Promises& promises) const;
   /// `M % 16 = 0, K = 4096, a aligned`.
   std::string text(std::span<const int64_t> codes) const;
-  /// Whether a key may have these codes.
-  bool accepts(std::span<const int64_t> codes) const { return codes.size() == code_count_; }
+  /// Whether a call can have these codes.
+  bool accepts(std::span<const int64_t> codes) const;
 
   const Signature& signature() const { return signature_; }
   const Module& generic() const { return generic_; }
@@ -74,6 +74,23 @@ class Family {
     int axis = -1;  // of a tensor; -1: a scalar
     Elem elem = Elem::none;
     int64_t of(std::span<const Argument> arguments) const;
+    /// Numbers of u64 that int64_t has not: policies do not know them.
+    bool beyond(int64_t number) const { return elem == Elem::u64 && number < 0; }
+    int64_t code_of(std::span<const Argument> arguments) const {
+      const int64_t number = of(arguments);
+      return beyond(number) ? -1 : policy.class_of(number);  // no number from 0 on has this class
+    }
+    /// Whether a number of this type is of the class.
+    bool has_class(int64_t code) const;
+    NumberPromise promise(int64_t code) const {
+      if (beyond(code)) return {};
+      const Policy::Class c = policy.class_at(code);
+      return {c.least, c.most, c.multiple};
+    }
+    bool keeps(std::span<const Argument> arguments, const NumberPromise& promised) const {
+      const int64_t number = of(arguments);
+      return beyond(number) ? promised == NumberPromise() : promised.keeps(number);
+    }
   };
   struct Memory {
     std::string name;
@@ -82,6 +99,7 @@ class Family {
     int rank = 0;
   };
   Family() = default;
+  Result<std::vector<size_t>> places() const;
   Result<void> plan(const JitOptions& options);
 
   Signature signature_;

@@ -38,7 +38,8 @@ JitFunction::JitFunction(const Engine& engine, const Device& device, std::string
           if (!generator)
             return runtime::error_of(ErrorKind::user, Stage::build, ErrorCode::bad_argument,
                                      "JitOptions: there is no generator");
-          return generator(signature, config).module();
+          return runtime::call_host(Stage::build, "the generator",
+                                    [&] { return generator(signature, config).module(); });
         },
         std::move(options));
     return {};
@@ -64,9 +65,11 @@ JitFunction::JitFunction(const Engine& engine, const Device& device, std::string
 
 void JitFunction::make(const Engine& engine, const Device& device, std::string name, Modules modules,
                        JitOptions options) {
-  if (engine.registry_ && device.backend_)
-    state_ = std::make_shared<runtime::JitState>(engine.share(), device, std::move(name), std::move(modules),
-                                                 std::move(options));
+  if (!engine.registry_ || !device.backend_) return;
+  auto state = std::make_shared<runtime::JitState>(engine.share(), device, std::move(name), std::move(modules),
+                                                   std::move(options));
+  state->begin();
+  state_ = std::move(state);
 }
 
 Result<void> JitFunction::launch(const Stream& stream, std::span<const Argument> arguments,

@@ -3,9 +3,9 @@
 #include "src/runtime/kernel_maker_p.h"
 
 #include "src/passes/lower_p.h"
-#include "src/runtime/code_version_p.h"
 #include "src/runtime/executable_p.h"
-#include "src/runtime/guard_p.h"
+#include "src/runtime/key_p.h"
+#include "src/runtime/material_p.h"
 #include "tlxjit/ir/text.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -68,6 +68,15 @@ void finish(ExecutableState& state, CompiledKernel compiled) {
                      static_cast<int>(numbered_ops(state.module).size())};
 }
 
+/// An error of a compile; where there is no compiler, what a service that ships bundles does about it.
+Error with_way_out(Error error, const std::string& shipped_material) {
+  if (error.code != ErrorCode::library_missing) return error;
+  error.key = key_text(shipped_material);
+  error.message = "there is no compiler, and no bundle has the key " + error.key +
+                  ": install one, or add the kernel to the bundle; " + error.message;
+  return error;
+}
+
 /// The back end's compile, on a thread of the engine. What it works on is kept alive by it: it may be left behind.
 Result<CompiledKernel> compile_on(CompileThreads& threads, const MakeRequest& request,
                                   const std::shared_ptr<ExecutableState>& state, bool image) {
@@ -76,18 +85,21 @@ Result<CompiledKernel> compile_on(CompileThreads& threads, const MakeRequest& re
     std::shared_ptr<ExecutableState> state;
     bool lineinfo, image;
     std::optional<Result<CompiledKernel>> result;
+    std::atomic<bool> abandoned = false;
   };
-  auto job = std::make_shared<Job>(Job{request.backend, state, request.options.lineinfo, image, {}});
-  TLXJIT_TRY(threads.run(request.deadline, state->module.name, [job] {
-    job->result = guarded(Stage::compile, [&] {
-      return job->backend->compile({job->state->module, job->state->abi, job->lineinfo, job->image});
-    });
-  }));
+  std::shared_ptr<Job> job(new Job{request.backend, state, request.options.lineinfo, image, {}});
+  const auto work = [job] {
+    CompileInput input{job->state->module, job->state->abi, job->lineinfo, job->image};
+    input.abandoned = &job->abandoned;
+    job->result = guarded(Stage::compile, [&] { return job->backend->compile(input); });
+  };
+  TLXJIT_TRY(threads.run(request.deadline, state->module.name, work, {job, &job->abandoned}));
   return std::move(*job->result);
 }
 
-DiskCacheOptions tiers_of(const EngineOptions& options, const KernelMaker::Log& log) {
+DiskCacheOptions tiers_of(const EngineOptions& options, const KernelMaker::Log& log, std::shared_ptr<Events> events) {
   DiskCacheOptions tiers;
+  tiers.events = std::move(events);
   tiers.store = options.store;
   tiers.user_directory = options.cache_directory;
   tiers.system_directory = options.system_cache_directory;
@@ -106,29 +118,23 @@ DiskCacheOptions tiers_of(const EngineOptions& options, const KernelMaker::Log& 
 
 }  // namespace
 
-KernelMaker::KernelMaker(const EngineOptions& options, Log log) : log_(std::move(log)) {
+KernelMaker::KernelMaker(const EngineOptions& options, Log log, std::shared_ptr<Events> events)
+    : log_(std::move(log)), events_(std::move(events)) {
   if (!options.disk_cache) return;
-  auto disk = std::make_unique<DiskCache>(tiers_of(options, log_));
+  auto disk = std::make_unique<DiskCache>(tiers_of(options, log_, events_));
   if (disk->empty()) return;
   disk_ = std::move(disk);
   publisher_ = std::make_unique<Publisher>(*disk_);
 }
 KernelMaker::~KernelMaker() = default;
 
-Result<std::string> KernelMaker::material(const MakeRequest& request) {
-  auto identity = request.backend->identity();
-  if (!identity) return identity;
-  // Lines of one shape, so that no two materials read alike. Texts that may hold anything come after their size.
-  std::string text = "tlxjit ";
-  text += code_version();
-  text += "\nfor " + request.device.target() + "\nas " + std::to_string(target_of(request).size()) + " " +
-          target_of(request) + "\nlineinfo " + (request.options.lineinfo ? "1" : "0") + "\nby " +
-          std::to_string(identity->size()) + "\n" + *identity + "\n";
-  return text + request.text;
+std::string KernelMaker::material(const MakeRequest& request, std::string_view compiler) {
+  const std::string runs_on = request.backend->runs_on();
+  return material_of(
+      {request.device.target(), target_of(request), request.options.lineinfo, runs_on, compiler, request.text});
 }
 
 KernelMaker::State KernelMaker::from_entry(const MakeRequest& request, const Entry& entry) {
-  StopWatch watch;
   auto module = parse(entry.module);
   if (!module) return bad_content("its module does not parse: " + module.error().message);
   if (module->level != Level::lowered || module->target != target_of(request))
@@ -138,27 +144,35 @@ KernelMaker::State KernelMaker::from_entry(const MakeRequest& request, const Ent
   state->module = std::move(*module);
   state->times.verify = request.verify_ms;
   TLXJIT_TRY(plan(*state));
-  state->times.look_up = watch.lap();
+  state->events = events_;
   auto loaded = request.backend->load({state->module, state->abi, request.options.lineinfo, false}, entry.image);
   if (!loaded) return loaded.error();
   finish(*state, std::move(*loaded));
   return state;
 }
 
-/// Nothing where no entry is of use.
+/// Nothing where no entry is of use. The watch runs since the tiers are asked.
 std::optional<KernelMaker::State> KernelMaker::from_tiers(const MakeRequest& request, const std::string& material,
-                                                          std::optional<Entry> entry) {
+                                                          std::optional<Entry> entry, StopWatch& watch) {
   if (!entry) return {};
+  const auto key = [&] { return key_text(material); };
   auto state = guarded(Stage::load, [&] { return from_entry(request, *entry); });
   if (state) {
-    ++disk_hits_;
+    (*state)->times.look_up = watch.lap() - (*state)->times.load;
+    events_->happened({.kind = EventKind::disk_hit,
+                       .kernel = (*state)->module.name,
+                       .bytes = entry->image.size(),
+                       .times = &(*state)->times},
+                      key);
     return state;
   }
   if (state.error().code == ErrorCode::bad_content)
     disk_->drop(material, state.error().message);
-  else  // good for others: say, a driver that is too old refuses it
+  else {  // good for others: say, a driver that is too old refuses it
+    events_->happened({.kind = EventKind::disk_unusable, .kernel = entry->kernel, .text = state.error().message}, key);
     tell_once(told_refused_, "`" + entry->kernel +
                                  "` is compiled anew, what is kept of it cannot be loaded: " + state.error().message);
+  }
   return {};
 }
 
@@ -166,29 +180,24 @@ KernelMaker::State KernelMaker::make(const MakeRequest& request) {
   TLXJIT_TRY(check_target(request));
   if (!disk_) return compile(request);
   StopWatch watch;
-  auto key = material(request);
-  if (!key) {
-    tell_once(told_identity_, "compiled kernels are not kept: " + key.error().message);
-    return compile(request);
-  }
-  const auto found = [&](State state) {
-    if (state) (*state)->times.look_up = watch.lap() - (*state)->times.load;
-    return state;
-  };
-  if (auto state = from_tiers(request, *key, disk_->find(*key))) return found(std::move(*state));
-  DiskCache::Flight flight = disk_->begin(*key, request.deadline);
-  if (auto state = from_tiers(request, *key, std::move(flight.entry))) return found(std::move(*state));
-  ++disk_misses_;
+  auto compiler = request.backend->compiler();
+  if (!compiler) return make_unkept(request, compiler.error());
+  const std::string key = material(request, *compiler);
+  if (auto state = from_tiers(request, key, disk_->find(key), watch)) return std::move(*state);
+  DiskCache::Flight flight = disk_->begin(key, request.deadline);
+  if (auto state = from_tiers(request, key, std::move(flight.entry), watch)) return std::move(*state);
+  events_->happened({.kind = EventKind::disk_miss, .kernel = request.module.name}, [&] { return key_text(key); });
   std::vector<char> image;
   auto state = compile(request, &image);
-  if (!state || image.empty()) return state;
+  if (!state) return with_way_out(std::move(state).error(), without_compiler(key));
+  if (image.empty()) return state;
   // A compiler that was loaded may turn out to be another than its files let expect.
-  key = material(request);
-  if (!key) return state;
+  compiler = request.backend->compiler();
+  if (!compiler) return state;
   Entry entry;
   entry.kernel = (*state)->module.name;
   entry.target = request.device.target();
-  entry.material = std::move(*key);
+  entry.material = material(request, *compiler);
   entry.module = print((*state)->module, true);
   entry.image = std::move(image);
   entry.report = (*state)->compiled.report.log;
@@ -196,11 +205,44 @@ KernelMaker::State KernelMaker::make(const MakeRequest& request) {
   return state;
 }
 
+/// Where nobody knows which compiler it is, or there is none: only what any has made is looked up.
+KernelMaker::State KernelMaker::make_unkept(const MakeRequest& request, const Error& unknown_compiler) {
+  StopWatch watch;
+  const std::string key = material(request, "");
+  if (disk_->any_compiler())
+    if (auto state = from_tiers(request, key, disk_->find(key), watch)) return std::move(*state);
+  auto state = compile(request);
+  if (!state) return with_way_out(std::move(state).error(), key);
+  tell_once(told_identity_, "compiled kernels are not kept: " + unknown_compiler.message);
+  return state;
+}
+
 KernelMaker::State KernelMaker::compile(const MakeRequest& request) { return compile(request, nullptr); }
 
 /// `image`: null, or where it is put.
 KernelMaker::State KernelMaker::compile(const MakeRequest& request, std::vector<char>* image) {
-  ++compiles_;
+  const std::string& name = request.module.name;
+  const auto happened = [&](Event event) { events_->happened(event, [&] { return key_text(request.key); }); };
+  happened({.kind = EventKind::compile_started, .kernel = name});
+  auto state = guarded(Stage::compile, [&] { return compile_unseen(request, image); });
+  if (state) {
+    const ExecutableState& made = **state;
+    happened({.kind = EventKind::compile_finished,
+              .kernel = name,
+              .bytes = image ? image->size() : made.compiled.binary.size(),
+              .times = &made.times});
+  } else {
+    const ErrorCode code = state.error().code;
+    happened({.kind = code == ErrorCode::timed_out   ? EventKind::compile_timed_out
+                      : code == ErrorCode::cancelled ? EventKind::compile_cancelled
+                                                     : EventKind::compile_failed,
+              .kernel = name,
+              .text = state.error().message});
+  }
+  return state;
+}
+
+KernelMaker::State KernelMaker::compile_unseen(const MakeRequest& request, std::vector<char>* image) {
   TLXJIT_TRY(check_target(request));
   auto state = std::make_shared<ExecutableState>(request.device);
   state->times.verify = request.verify_ms;
@@ -214,18 +256,12 @@ KernelMaker::State KernelMaker::compile(const MakeRequest& request, std::vector<
   if (!compiled) return compiled.error();
   if (image) *image = std::move(compiled->image);
   finish(*state, std::move(*compiled));
+  state->events = events_;
   return state;
 }
 
 void KernelMaker::tell_once(std::atomic<bool>& told, const std::string& text) const {
   if (!told.exchange(true)) log_(text);
-}
-
-void KernelMaker::count(EngineCounters& counters) const {
-  counters.compiles = compiles_;
-  counters.disk_hits = disk_hits_;
-  counters.disk_misses = disk_misses_;
-  if (disk_) counters.disk = disk_->counters();
 }
 
 void KernelMaker::settle() {

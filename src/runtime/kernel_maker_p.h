@@ -12,6 +12,7 @@
 #include "src/runtime/backend_p.h"
 #include "src/runtime/compile_threads_p.h"
 #include "src/runtime/disk_cache_p.h"
+#include "src/runtime/guard_p.h"
 #include "src/runtime/publisher_p.h"
 #include "tlxjit/runtime/engine.h"
 
@@ -28,7 +29,8 @@ struct MakeRequest {
   const std::shared_ptr<DeviceBackend>& backend;
   const CompileOptions& options;
   const Deadline& deadline;
-  double verify_ms = 0;  ///< that the verifier took
+  double verify_ms = 0;       ///< that the verifier took
+  std::string_view key = {};  ///< of all this in memory, which events of the compile name
 };
 
 /// Thread safe.
@@ -38,7 +40,7 @@ class KernelMaker {
   using Log = std::function<void(std::string_view)>;
 
   /// The options, with the environment applied, say where the tiers are.
-  KernelMaker(const EngineOptions& options, Log log);
+  KernelMaker(const EngineOptions& options, Log log, std::shared_ptr<Events> events);
   ~KernelMaker();
 
   /// What a tier has is loaded: no pass is run and no compiler is loaded. Else it is compiled, and published when the
@@ -47,25 +49,26 @@ class KernelMaker {
   /// A compile, which no tier knows of.
   State compile(const MakeRequest& request);
 
-  /// Adds what it has done to the counters.
-  void count(EngineCounters& counters) const;
   /// Until all that was compiled is published.
   void settle();
 
-  /// All that a compiled kernel depends on, as text: what a tier looks it up by. An error: the device cannot tell.
-  static Result<std::string> material(const MakeRequest& request);
+  /// All that a compiled kernel depends on, as text: what a tier looks it up by.
+  static std::string material(const MakeRequest& request, std::string_view compiler);
 
  private:
   State from_entry(const MakeRequest& request, const Entry& entry);
-  std::optional<State> from_tiers(const MakeRequest& request, const std::string& material, std::optional<Entry> entry);
+  std::optional<State> from_tiers(const MakeRequest& request, const std::string& material, std::optional<Entry> entry,
+                                  StopWatch& watch);
   State compile(const MakeRequest& request, std::vector<char>* image);
+  State compile_unseen(const MakeRequest& request, std::vector<char>* image);
+  State make_unkept(const MakeRequest& request, const Error& unknown_compiler);
   void tell_once(std::atomic<bool>& told, const std::string& text) const;
 
   const Log log_;
+  const std::shared_ptr<Events> events_;
   CompileThreads threads_;
   std::unique_ptr<DiskCache> disk_;  // null: there are no tiers
   std::unique_ptr<Publisher> publisher_;
-  std::atomic<uint64_t> compiles_ = 0, disk_hits_ = 0, disk_misses_ = 0;
   std::atomic<bool> told_identity_ = false, told_refused_ = false;
 };
 

@@ -6,20 +6,13 @@
 #include <string_view>
 
 #include "src/runtime/hash_p.h"
+#include "src/runtime/hex_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
 
 /// The hash of `material` as 32 hexadecimal digits.
-inline std::string key_text(std::string_view material) {
-  std::string text;
-  for (const char c : hash_of(material)) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += "0123456789abcdef"[byte >> 4];
-    text += "0123456789abcdef"[byte & 15];
-  }
-  return text;
-}
+inline std::string key_text(std::string_view material) { return hex(hash_of(material)); }
 
 }  // namespace runtime
 TLXJIT_NAMESPACE_END

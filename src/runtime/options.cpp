@@ -3,11 +3,15 @@
 #include "src/runtime/options_p.h"
 
 #include <sys/auxv.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 #include <type_traits>
+#include <utility>
 
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
@@ -69,6 +73,35 @@ void apply(T& option, const T& otherwise, const char* name, std::vector<std::str
   }
 }
 
+/// Letters to put in, take out or change until one name is the other (Levenshtein 1965).
+size_t distance(std::string_view from, std::string_view to) {
+  std::vector<size_t> row(to.size() + 1);  // of the part of `from` so far, by the length of that of `to`
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < from.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < to.size(); ++j) {
+      const size_t same_or_changed = diagonal + (from[i] == to[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({same_or_changed, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// Of variables that nobody reads for a slip in their names. Others of the prefix are left alone: they may be a
+/// program's own.
+void find_misspelt(std::vector<std::string>& faults) {
+  const std::vector<OptionInfo> table = option_table();
+  for (char** variable = environ; variable && *variable; ++variable) {
+    const std::string_view line = *variable, name = line.substr(0, line.find('='));
+    if (!name.starts_with("TLXJIT_")) continue;
+    const auto nearest = std::ranges::min_element(
+        table, {}, [&](const OptionInfo& option) { return distance(name, option.environment); });
+    if (const size_t letters = distance(name, nearest->environment); letters == 1 || letters == 2)
+      faults.push_back(std::string(name) + " is no option, and is left out; " + nearest->environment + " is one");
+  }
+}
+
 }  // namespace
 
 std::vector<OptionInfo> option_table() {
@@ -86,6 +119,7 @@ void read_environment(EngineOptions& options, std::vector<std::string>& faults) 
 #define TLXJIT_OPTION(field, name, meaning) apply(options.field, otherwise.field, name, faults);
 #include "src/runtime/options.def"
 #undef TLXJIT_OPTION
+  find_misspelt(faults);
 }
 
 }  // namespace runtime

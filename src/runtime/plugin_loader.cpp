@@ -63,7 +63,8 @@ Result<const tlxjit_cpu_backend*> load_cpu_plugin(const std::string& path) {
   if (!path.empty()) return open(path);
   const std::string folder = own_folder();
   std::string tried;
-  for (const char* place : {"/", "/tlxjit/", "/../lib/tlxjit/", "/../" TLXJIT_LIBDIR "/", "/../"}) {
+  constexpr const char* installed = "/../" TLXJIT_LIBDIR "/";
+  for (const char* place : {"/", "/tlxjit/", "/../lib/tlxjit/", installed, "/../"}) {
     if (folder.empty()) break;
     const std::string candidate = folder + place + file_name;
     if (access(candidate.c_str(), F_OK) == 0) return open(candidate);

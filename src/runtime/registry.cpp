@@ -8,13 +8,15 @@
 TLXJIT_NAMESPACE_BEGIN
 namespace runtime {
 
-Registry::Registry(EngineOptions options) : options_(std::move(options)) {
+Registry::Registry(EngineOptions options)
+    : options_(std::move(options)), events_(std::make_shared<Events>(options_.event)) {
   std::vector<std::string> faults;
   read_environment(options_, faults);
   for (const std::string& fault : faults) log(fault);
+  modules_ = std::make_unique<LoadedModules>(options_.loaded_modules, events_);
   libraries_.push_back(nvidia::device_library(options_.libcuda, options_.nvrtc_directories));
   libraries_.push_back(cpu_library(options_));
-  maker_ = std::make_unique<KernelMaker>(options_, [this](std::string_view text) { log(text); });
+  maker_ = std::make_unique<KernelMaker>(options_, [this](std::string_view text) { log(text); }, events_);
 }
 
 Result<std::shared_ptr<DeviceBackend>> Registry::open(std::string_view name) {
@@ -52,6 +54,14 @@ std::vector<std::shared_ptr<DeviceBackend>> Registry::open_all() {
       }
   }
   return devices;
+}
+
+size_t Registry::captured_alone() const {
+  Open& open = open_.get();
+  std::lock_guard lock(open.mutex);
+  size_t all = 0;
+  for (const auto& [name, device] : open.devices) all += device->captured_alone();
+  return all;
 }
 
 void Registry::log(std::string_view text) const {

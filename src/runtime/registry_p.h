@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "src/runtime/backend_p.h"
+#include "src/runtime/events_p.h"
 #include "src/runtime/kernel_maker_p.h"
+#include "src/runtime/loaded_modules_p.h"
 #include "tlxjit/runtime/engine.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -25,12 +27,18 @@ class Registry {
 
   Result<std::shared_ptr<DeviceBackend>> open(std::string_view name);
   std::vector<std::shared_ptr<DeviceBackend>> open_all();
+  /// Kernels that stay loaded for graphs alone.
+  size_t captured_alone() const;
   /// What the host's function throws is dropped.
   void log(std::string_view text) const;
+  const std::shared_ptr<Events>& events() const { return events_; }
+  LoadedModules& modules() { return *modules_; }
   KernelMaker& maker() { return *maker_; }
 
  private:
   EngineOptions options_;
+  const std::shared_ptr<Events> events_;
+  std::unique_ptr<LoadedModules> modules_;
   std::vector<std::unique_ptr<BackendLibrary>> libraries_;
   struct Open {
     std::mutex mutex;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "src/runtime/directory_store_p.h"
+#include "src/runtime/options_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
@@ -61,8 +62,9 @@ Result<std::string> default_cache_directory() {
       const char* value = std::getenv(name);
       return value && *value == '/' ? value : nullptr;
     };
-    if (const char* own = std::getenv("TLXJIT_CACHE_DIR"); own && *own) {
-      if (*own != '/') return nowhere("TLXJIT_CACHE_DIR is no absolute path");
+    constexpr const char* name = runtime::environment::cache_directory;
+    if (const char* own = std::getenv(name); own && *own) {
+      if (*own != '/') return nowhere(std::string(name) + " is no absolute path");
       return std::string(own);
     }
     if (const char* caches = absolute("XDG_CACHE_HOME")) return std::string(caches) + "/tlxjit";

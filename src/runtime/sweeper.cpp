@@ -3,6 +3,8 @@
 #include "src/runtime/sweeper_p.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <ctime>
 #include <exception>
@@ -17,12 +19,18 @@ namespace runtime {
 namespace {
 
 constexpr std::chrono::hours pause{1};
-/// Its time of change is that of the last sweep of any process.
+/// A process may publish only as it ends, and is to leave a directory within its bound all the same.
+constexpr std::chrono::seconds longest_end{1};
+/// Its time of change is that of the last sweep of any process; empty, there was none.
 constexpr const char* stamp_name = "swept";
 
 }  // namespace
 
 Sweeper::OfProcess::~OfProcess() {
+  {
+    std::unique_lock lock(mutex);
+    ended.wait_for(lock, longest_end, [&] { return !running; });
+  }
   stop = true;
   wait();
 }
@@ -60,9 +68,13 @@ void Sweeper::wait() { process_.get().wait(); }
 void Sweeper::sweep(OfProcess& process, bool full) const {
   // With too little memory it is left to the next one.
   static_cast<void>(guarded(Stage::cache, [&]() -> Result<void> {
-    if (!is_due() && !full) return {};
+    const Descriptor stamp = due();
+    if (!stamp && !full) return {};
     const uint64_t most = most_bytes_ == 0 ? std::numeric_limits<uint64_t>::max() : most_bytes_ / 5 * 4;
     done_(directory_->trim(std::max<uint64_t>(most, 1), process.stop));
+    if (!stamp) return {};
+    if (!process.stop) static_cast<void>(pwrite(stamp.get(), "\n", 1, 0) == 1);
+    static_cast<void>(flock(stamp.get(), LOCK_UN));  // a child forked meanwhile has the descriptor too
     return {};
   }));
   std::lock_guard lock(process.mutex);
@@ -70,22 +82,19 @@ void Sweeper::sweep(OfProcess& process, bool full) const {
   process.ended.notify_all();  // with the lock: who waits may end the process's part
 }
 
-/// Whether the last sweep of any process is an hour ago; if so this one is now the last. Two that ask at once may both
-/// sweep, which does no harm.
-bool Sweeper::is_due() const {
+/// The stamp, if the last sweep of any process that came to its end is an hour ago and none is at it. It changes only
+/// with the end of a sweep: one that its process does not live to end leaves the next one due.
+Descriptor Sweeper::due() const {
   auto folder = directory_->open(false);
-  if (!folder || !*folder) return false;
+  if (!folder || !*folder) return {};
   const std::string path = directory_->path() + "/" + stamp_name;
-  auto stamp = open_trusted_file(**folder, stamp_name, Trust::user, O_RDONLY, path);
-  if (!stamp) return false;
-  if (!*stamp) {
-    const auto made = open_trusted_file(**folder, stamp_name, Trust::user, O_RDONLY | O_CREAT, path);
-    return made.ok();
+  auto stamp = open_trusted_file(**folder, stamp_name, Trust::user, O_RDWR | O_CREAT, path);
+  if (stamp && (*stamp)->facts.st_size > 0) {
+    const time_t now = std::time(nullptr), last = (*stamp)->facts.st_mtime;
+    if (last > now - std::chrono::seconds(pause).count() && last <= now + 60) return {};
   }
-  const time_t now = std::time(nullptr), last = (*stamp)->facts.st_mtime;
-  if (last > now - std::chrono::seconds(pause).count() && last <= now + 60) return false;
-  static_cast<void>(futimens((*stamp)->file.get(), nullptr));
-  return true;
+  if (!stamp || (flock((*stamp)->file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)) return {};
+  return std::move((*stamp)->file);
 }
 
 }  // namespace runtime

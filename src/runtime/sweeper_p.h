@@ -17,7 +17,7 @@ namespace runtime {
 
 /// Sweeps at most once an hour over all processes of a machine, sooner when this process alone wrote a sixteenth of the
 /// bound: a directory is above its bound by no more than what is written in between. A sweep goes down to four fifths
-/// of it, the entries used longest ago first. Thread safe.
+/// of it, the entries used longest ago first. Its end waits up to a second for a sweep under way. Thread safe.
 class Sweeper {
  public:
   using Done = std::function<void(const Result<Trimmed>&)>;
@@ -44,7 +44,7 @@ class Sweeper {
     Deadline next;         // no sweep before it; at first none
   };
   void sweep(OfProcess& process, bool full) const;
-  bool is_due() const;
+  Descriptor due() const;
 
   const std::shared_ptr<DirectoryStore> directory_;
   const uint64_t most_bytes_;

@@ -57,11 +57,16 @@ struct Step {
 
 /// By O_PATH, a link as itself. Nothing if it is not there.
 Result<std::optional<Step>> open_step(int directory, const std::string& name, bool make, const std::string& path) {
-  constexpr int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
-  int fd = again([&] { return openat(directory, name.c_str(), flags); });
+  const auto open_it = [&] {
+    constexpr int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+    // O_DIRECTORY mounts what is mounted when it is looked at, as homes on network disks are; O_PATH alone does not.
+    const int fd = again([&] { return openat(directory, name.c_str(), flags | O_DIRECTORY); });
+    return fd < 0 && errno == ENOTDIR ? again([&] { return openat(directory, name.c_str(), flags); }) : fd;
+  };
+  int fd = open_it();
   if (fd < 0 && errno == ENOENT && make) {
     if (mkdirat(directory, name.c_str(), 0700) != 0 && errno != EEXIST) return disk_error("mkdir", path);
-    fd = again([&] { return openat(directory, name.c_str(), flags); });
+    fd = open_it();
   }
   if (fd < 0) {
     if (errno == ENOENT) return std::optional<Step>();
@@ -98,8 +103,6 @@ Result<std::optional<Walked>> walk(const std::string& path, Trust trust, bool ma
   if (!path.starts_with('/'))
     return error_of(ErrorKind::user, Stage::cache, ErrorCode::bad_argument,
                     "the place of compiled kernels is an absolute path, not '" + path + "'");
-  // Mounts what is mounted when it is walked through, as homes on network disks are: O_PATH alone does not.
-  static_cast<void>(faccessat(AT_FDCWD, path.c_str(), F_OK, 0));
   auto at = open_root(trust);
   if (!at) return at.error();
   std::vector<std::string> steps;

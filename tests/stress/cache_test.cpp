@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "src/runtime/disk_cache_p.h"
+#include "tests/stress/whole_entries.h"
 #include "tests/support/seeds.h"
 #include "tests/unit/runtime/child.h"
 #include "tests/unit/runtime/entries.h"
@@ -108,20 +109,6 @@ void use(DiskCache& cache, int n, Shared& shared, size_t bytes, std::chrono::mil
   shared.wrong += *found != expected;
 }
 
-/// Every file of an entry's name is a whole entry of that key.
-void expect_all_whole(const std::string& directory) {
-  auto store = directory_store({directory, true, false});
-  ASSERT_TRUE(store.ok());
-  const auto entries = (*store)->list();
-  ASSERT_TRUE(entries.ok()) << to_string(entries.error());
-  for (const StoredEntry& entry : *entries) {
-    const auto bytes = (*store)->get(entry.key);
-    ASSERT_TRUE(bytes.ok() && *bytes);
-    const auto facts = check_entry(entry.key, **bytes);
-    ASSERT_TRUE(facts.ok()) << entry.key << ": " << facts.error().message;
-  }
-}
-
 TEST(CacheStress, BL_183_ManyProcessesStartOnAnEmptyCache) {
   SharedMemory shared;
   int most = 0, all = 0;
@@ -180,7 +167,9 @@ TEST(CacheStress, KilledAtAnyPointOfPublishingNoBadEntryIsServed) {
   const TemporaryDirectory disk, memory(memory_disk());
   std::mt19937_64 random(seed_of_today());
   int published = 0, left_behind = 0;
-  for (int round = 0; round < count; ++round) {
+  const int enough = count / 20;  // kills that met a write; some machines have more of them than others
+  int round = 0;
+  for (; round < count || (left_behind <= enough && round < 10 * count); ++round) {
     const TemporaryDirectory& place = round % 2 ? disk : memory;
     shared->ready = 0;
     const pid_t child = fork();
@@ -220,8 +209,8 @@ TEST(CacheStress, KilledAtAnyPointOfPublishingNoBadEntryIsServed) {
     EXPECT_EQ(trimmed->left_behind, static_cast<uint64_t>(temporary)) << "the sweep takes what the dead left";
   }
   EXPECT_EQ(shared->wrong, 0);
-  EXPECT_GT(left_behind, count / 20) << "kills seldom met a write: the test proves little";
-  std::cout << count << " rounds: " << published << " whole entries, " << left_behind
+  EXPECT_GT(left_behind, enough) << "kills seldom met a write: the test proves little";
+  std::cout << round << " rounds: " << published << " whole entries, " << left_behind
             << " cut ones that were never given their name; " << shared->hits << " reads\n";
 }
 

@@ -23,6 +23,7 @@ struct TensorArg {
   std::array<int64_t, max_rank> dims{};     ///< outermost first
   std::array<int64_t, max_rank> strides{};  ///< in elements; the innermost must be 1
   int64_t capacity = -1;                    ///< bytes that may be touched from `data` on; -1: not known
+  std::array<char, 16> device{};            ///< name of the one whose memory it is, then zeros; all zeros: not known
 
   /// The same elements with other strides, in elements, outermost first.
   TensorArg with_strides(std::initializer_list<int64_t> other) const {

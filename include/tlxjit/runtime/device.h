@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -68,8 +69,9 @@ class TLXJIT_API Buffer {
   }
   ~Buffer() = default;
 
+  /// Its address on the device: of the host's memory on the CPU.
   void* data() const { return data_; }
-  size_t size() const { return bytes_; }
+  size_t size() const { return bytes_; }  ///< in bytes
 
   /// Copies host memory to `offset` bytes from the start; what does not fit is an error, as is a null pointer with
   /// bytes to copy.
@@ -88,18 +90,20 @@ class TLXJIT_API Buffer {
     return download(to.data(), to.size() * sizeof(T));
   }
 
-  /// The buffer from `offset` bytes on as a packed tensor; launch refuses one that is larger than the buffer. Behind
-  /// its end there is room for nothing.
+  /// The buffer from `offset` bytes on as a packed tensor; launch refuses one that is larger than the buffer, and one
+  /// of another device's buffer. Behind its end there is room for nothing.
   template <class T>
   TensorArg tensor(std::initializer_list<int64_t> dims, size_t offset = 0) const {
     const size_t begin = offset < bytes_ ? offset : bytes_;
     TensorArg t = tlxjit::tensor<T>(static_cast<const char*>(data_) + begin, dims);
     t.capacity = static_cast<int64_t>(bytes_ - begin);
+    t.device = device_name();
     return t;
   }
 
  private:
   friend class Device;
+  std::array<char, 16> device_name() const;
   std::shared_ptr<runtime::DeviceBackend> device_;
   std::shared_ptr<void> memory_;
   void* data_ = nullptr;
@@ -120,6 +124,8 @@ class TLXJIT_API Device {
   int sms() const;                         ///< multiprocessors, or threads of the CPU
   bool can_launch() const;                 ///< false: compiles only
 
+  /// Memory that holds anything, at a multiple of 256 bytes; 0 bytes are a buffer that holds nothing. Out of memory is
+  /// ErrorCode::out_of_resources.
   Result<Buffer> allocate(size_t bytes) const;
   /// A buffer with a copy of `from`.
   template <class T>
@@ -133,6 +139,9 @@ class TLXJIT_API Device {
   /// Waits for the stream, or for all work of the device, and gives the error of what failed there.
   Result<void> synchronize(const Stream& stream) const;
   Result<void> synchronize() const;
+  /// Says that no graph with launches of this engine on this device is replayed any more. Code and workspaces that
+  /// stayed loaded for graphs (Executable::launch) are unloaded, once nobody else has them: this waits for the device.
+  Result<void> release_captured() const;
 
  private:
   friend class Engine;

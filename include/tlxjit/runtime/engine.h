@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "tlxjit/builder/kernel.h"
+#include "tlxjit/runtime/event.h"
 #include "tlxjit/runtime/executable.h"
 #include "tlxjit/runtime/store.h"
 
@@ -31,6 +32,7 @@ class MemoryCache;
 class Registry;
 }  // namespace runtime
 
+/// Callbacks (log, event, print) may end no handle that the call that they come from uses: they run inside of it.
 struct EngineOptions {
   /// File of the CPU plug-in. Empty: TLXJIT_CPU_PLUGIN, then near the library's own file.
   std::string cpu_plugin;
@@ -38,19 +40,25 @@ struct EngineOptions {
   std::vector<std::string> nvrtc_directories;
   /// File of libcuda. Empty: libcuda.so.1 through the loader.
   std::string libcuda;
-  /// Threads of a launch on the CPU; 0: as many as the process may run on, by its affinity and its cgroup.
+  /// Threads of a launch on the CPU; 0 or less: as many as the process may run on, by its affinity and its cgroup.
   int cpu_threads = 0;
   /// CPU features that code is made without, though the host has them: names of LLVM, separated by commas, say
   /// `avx512f`. What the system keeps from programs is never used.
   std::string cpu_without_features;
-  /// Threads that compile what no call waits for (Tier::Background); 0: a quarter of those that the process may run on,
-  /// at least 1.
+  /// Threads that compile what no call waits for (Tier::Background); 0 or less: a quarter of those that the process may
+  /// run on, at least 1.
   int background_threads = 0;
-  /// How many such compiles wait at most.
+  /// How many such compiles wait at most; with 0 there are none.
   size_t background_queue = 256;
   /// Compiled kernels that the engine keeps, the least recently used dropped first; 0: none. One that is dropped lives
   /// on with its executables.
   size_t kept_kernels = 256;
+  /// Kernels that are loaded on devices at most, those of all functions and kept_kernels together; 0: any number. What
+  /// is above it is taken from the engine's cache and from functions, the least recently used first, and unloaded once
+  /// the device is idle. Not taken is what the program has an Executable of, what was launched into a capture, and what
+  /// functions have that would not compile it again (Tier::Sealed, Tier::Warn, JitOptions::stable): where that is more
+  /// than the bound, more is loaded. While the engine is full, functions treat new keys as when they have max_versions.
+  size_t loaded_modules = 1024;
   /// Keep compiled kernels between processes, in the places below; what is there is executed (docs/reference/
   /// cache-format.md says who is trusted). TLXJIT_DISK_CACHE=0 switches it off. A place that cannot be used is told to
   /// the log, and fails no call.
@@ -62,17 +70,28 @@ struct EngineOptions {
   std::string cache_directory;
   /// A directory of root's, which is only read. Empty: TLXJIT_SYSTEM_CACHE_DIR, or none.
   std::string system_cache_directory;
-  /// Files that write_bundle made, asked last.
+  /// Files that write_bundle made, asked last, whatever compiler there is, and where there is none.
   std::vector<std::string> cache_bundles;
   /// Bound of the user's directory in bytes; 0: none.
   uint64_t cache_bytes = uint64_t{1} << 30;
   /// Longest wait for another process that compiles the same kernel; 0: no wait.
   std::chrono::milliseconds cache_wait{10000};
-  /// Read TLXJIT_* from the environment. Never done in a program with raised rights (AT_SECURE).
+  /// Read TLXJIT_* from the environment, for the fields that have their defaults. Never done in a program with raised
+  /// rights (AT_SECURE).
   bool read_environment = true;
-  /// Told what is worth knowing and no error: devices that could not be opened, and why. May come from any thread,
-  /// with no lock held; what it throws is dropped.
+  /// Told what is worth knowing and no error: devices that could not be opened, caches that cannot be used, keys that
+  /// Tier::Warn misses. Empty: nothing is said. May come from any thread, several at once, with no lock of the engine
+  /// held, and a moment after the engine and its functions have ended, from one that finishes its work: let it own what
+  /// it uses. Others may wait for the compile that it is told of: it neither compiles, launches functions, nor waits
+  /// for them. What it throws is dropped.
   std::function<void(std::string_view)> log;
+  /// Told of hits, misses, compiles, evictions, fallbacks as they happen (docs/guide/observability.md), with no lock
+  /// held, by the thread that they happen on: a caller's or the engine's, several at once. That thread goes on when it
+  /// returns, so it should only note the event, and neither compile, launch, settle nor wait: what it is told of may be
+  /// what that would wait for. It may be called a moment after the engine and its functions have ended, by a thread
+  /// that finishes its work: let it own what it uses. It should not throw; what it throws is dropped. Empty: nothing is
+  /// made for it. Warm launches tell nothing.
+  std::function<void(const Event&)> event;
   /// Told each line that kernels print, one at a time, from any thread, while the launch waits. Empty: standard error.
   /// It may launch kernels: no lock is held. What those print is told when it has returned, as is what a launch beside
   /// prints meanwhile. What it throws is dropped.
@@ -101,16 +120,24 @@ struct CompileOptions {
 /// What an engine has done so far.
 struct EngineCounters {
   uint64_t compiles = 0;          ///< started, failed ones included; refusals of the verifier are none
+  uint64_t failures = 0;          ///< of them, that gave an error
+  uint64_t timed_out = 0;         ///< of them, left behind at a time limit
+  uint64_t cancelled = 0;         ///< of them, left behind as a token asked
   uint64_t memory_hits = 0;       ///< executables that were there, or that another thread was making
+  uint64_t memory_misses = 0;     ///< kernels that were not there
   uint64_t memory_evictions = 0;  ///< kernels dropped for EngineOptions::kept_kernels
   uint64_t disk_hits = 0;         ///< executables made of what the disk cache had: no pass and no compiler ran
   uint64_t disk_misses = 0;       ///< compiles of kernels that it did not have
   CacheCounters disk;             ///< what its tiers did
+  uint64_t loaded_modules = 0;    ///< kernels that are loaded now, with those that only graphs have
+  uint64_t module_evictions = 0;  ///< kernels unloaded for EngineOptions::loaded_modules
+  uint64_t refused_launches = 0;  ///< arguments that did not fit, or broke what a kernel was promised
 };
 
-/// Everything that tlxjit knows in a process hangs on an engine; there is no state outside. The environment is
-/// read once, here. Threads may share it. Devices and executables stay valid when it ends. A forked child goes on with
-/// what its parent had compiled for the CPU.
+/// Everything that tlxjit knows in a process hangs on an engine. What is outside has no options: which process it is,
+/// LLVM in the plug-in and its threads' stacks, whether a compiler runs (docs/design/0005). The environment is read
+/// once, here. Threads may share it. Devices and executables stay valid when it ends. A forked child goes on with what
+/// its parent had compiled for the CPU, with counters from where its parent's were, and with no kernel that is loaded.
 class TLXJIT_API Engine {
  public:
   /// With too little memory it is made empty, as one that was moved from is: its calls give errors.
@@ -136,11 +163,13 @@ class TLXJIT_API Engine {
   /// Behind the engine's own there is a disk cache (EngineOptions::disk_cache), whose key is the IR, the full target
   /// with its features, the options, the build-ids of the compiler's libraries and the sources of tlxjit, and not the
   /// device's name. Lines are not in it either, so an executable may report those of another process's source. A kernel
-  /// is published by a thread of the engine once the call has returned; the end of the engine waits for it.
+  /// is published by a thread of the engine once the call has returned; settle() and the end of the engine wait for it.
   Result<Executable> compile(const Kernel& kernel, const Device& device, const CompileOptions& options = {}) const;
   /// The same for a module, portable or lowered for the target already.
   Result<Executable> compile(const Module& module, const Device& device, const CompileOptions& options = {}) const;
 
+  /// Waits until what has been compiled so far is in the disk cache, or could not be written: the counters say which.
+  void settle() const;
   EngineCounters counters() const;
 
  private:

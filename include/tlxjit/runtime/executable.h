@@ -79,11 +79,18 @@ class TLXJIT_API Executable {
 
   /// Queues the kernel on `stream`. Before that the arguments are compared with the signature: element types,
   /// ranks, extents (a dim has one size in all tensors; promises hold; below 2^31), unit inner stride, addresses
-  /// and strides of tensors that are copied by tensor maps (multiples of 16 bytes), null addresses. Errors
-  /// name the argument and carry the line of the call. A call without programs to run does nothing and succeeds.
+  /// and strides of tensors that are copied by tensor maps (multiples of 16 bytes), null addresses, buffers of
+  /// another device (Buffer::tensor says whose it is). Errors name the argument and carry the line of the call. A call
+  /// without programs to run does nothing and succeeds.
   ///
   /// After a first call on a stream, a call allocates nothing. The CPU's call returns when the kernel is done, with
   /// ErrorCode::deadlock when it cannot end; a GPU's errors come with Device::synchronize.
+  ///
+  /// A launch into a stream that is captured allocates nothing on the device (and a little on the host), and what the
+  /// graph holds addresses of, the kernel's code and workspace, stays loaded until Device::release_captured, or until
+  /// the engine has ended with all devices, executables and functions of it, whenever this executable ends. A graph is
+  /// not replayed after that. It keeps the call as it was: addresses, extents, strides, scalars and the grid that they
+  /// gave. What stands in the tensors each replay reads anew.
   ///
   /// A tensor that the kernel writes overlaps no other tensor of the call; those that are only read may overlap.
   ///
@@ -111,6 +118,7 @@ class TLXJIT_API Executable {
 
  private:
   friend class Engine;
+  friend struct runtime::ExecutableState;
   explicit Executable(std::shared_ptr<runtime::ExecutableState> state);
   std::shared_ptr<runtime::ExecutableState> state_;
 };

@@ -26,7 +26,8 @@ namespace runtime {
 class JitState;
 }
 
-/// What a generator is told of a call: types, not numbers.
+/// What a generator is told of a call, or of a key of a manifest: types, not numbers. Right or wrong: they may be any,
+/// and none. What does not fit the generator's kernel is an error of the call.
 struct Signature {
   struct Argument {
     bool is_tensor = false;
@@ -36,7 +37,7 @@ struct Signature {
     bool operator==(const Argument&) const = default;
   };
   std::vector<Argument> arguments;
-  std::string target;  ///< what the device runs: `cpu`, `sm_90a`
+  std::string target;  ///< what is compiled for: CompileOptions::as, else what the device runs: `cpu`, `sm_90a`
 };
 
 /// Numbers that a generator may be tuned by, by name.
@@ -44,12 +45,13 @@ using Config = std::map<std::string, int64_t, std::less<>>;
 
 /// What a call does for which no version of its own is there yet.
 enum class Tier : uint8_t {
-  Wait,        ///< compiles it
+  Wait,        ///< compiles it; where that fails, runs what is valid for it
   Background,  ///< runs the most special version that is valid for it, at last the generic one, while its own compiles
                ///< on a thread of the engine; calls that begin after that run it. Where nothing is loaded yet
                ///< (prepare), the first call waits for the generic version
   Sealed,      ///< an error with the key
-  Warn,        ///< tells the log the key, once each, and runs what is valid for it
+  Warn,        ///< tells the log the key, once each, and runs what is valid for it; compiles no version of its own, but
+               ///< the generic one where nothing is loaded yet
 };
 
 struct JitOptions {
@@ -61,11 +63,14 @@ struct JitOptions {
   std::map<std::string, TensorPolicy, std::less<>> tensors = {};
   TensorPolicy other_tensors = {};
   Tier tier = Tier::Background;
-  /// Special versions that are kept, 1 to 256, the least recently used dropped first. When there are so many, a key
-  /// gets a version of its own with its third call; until then it runs what is valid for it, and the log is told once.
+  /// Special versions that are kept, 1 to 256, the least recently used dropped first. When there are so many, or
+  /// EngineOptions::loaded_modules in the engine, a key gets a version of its own with its third call; until then it
+  /// runs what is valid for it, and the log is told once.
   size_t max_versions = 64;
-  /// Background only: a key keeps the version that served its first call, so that equal calls give equal bits for
-  /// as long as the function lives. Keys that were warmed are served by their own.
+  /// Equal calls give equal bits for as long as the function lives: keys that were warmed run their own versions, which
+  /// are never dropped, and all others the generic one. After the first call of a signature that runs that one, no
+  /// version of the signature comes in: warm() says so, and calls do not run what version() gives. Tier::Wait compiles
+  /// versions until then, max_versions of them.
   bool stable = false;
   Config config = {};
   CompileOptions compile = {};
@@ -77,11 +82,11 @@ struct JitCounters {
   uint64_t versions = 0;    ///< special ones that are loaded now
   uint64_t misses = 0;      ///< calls that found no version of their own, once for each that was looked for
   uint64_t compiles = 0;    ///< versions made, generic ones included; they may come from the engine's caches
-  uint64_t failures = 0;    ///< of them, that failed: their keys run the generic version
+  uint64_t failures = 0;    ///< of them, that failed: their keys run what is valid for them
   uint64_t waits = 0;       ///< calls that waited for a compile
   uint64_t stand_ins = 0;   ///< keys that a less special version served for a while
   uint64_t evictions = 0;   ///< versions dropped for max_versions
-  uint64_t held_back = 0;   ///< misses that got no version, for there were max_versions
+  uint64_t held_back = 0;   ///< misses that got no version, for there were max_versions, or the engine was full
   uint64_t queue_full = 0;  ///< compiles that the engine's queue had no room for; the next miss asks again
   uint64_t refused = 0;     ///< calls of Tier::Sealed, or while a stream is captured, that were errors
 };
@@ -94,15 +99,16 @@ struct WarmProgress {
 
 struct WarmOptions {
   int threads = 1;  ///< 1 to 64, with this one
-  /// Told after each key, one at a time; false: the rest is left.
+  /// Told after each key, one at a time; false, or an exception, which is then the result: the rest is left.
   std::function<bool(const WarmProgress&)> progress = {};
 };
 
 struct WarmReport {
-  size_t compiled = 0;  ///< now there, and were not
+  size_t compiled = 0;  ///< now there, and were not: compiled, or loaded from a cache (EngineCounters tells them apart)
   size_t present = 0;   ///< were there
   size_t left = 0;      ///< not looked at, as progress said
-  /// Keys of another function, kernel, target or policy, and those whose compile failed.
+  /// Keys of another function, kernel, target or policy, those whose compile failed, those beyond max_versions or
+  /// EngineOptions::loaded_modules, and with JitOptions::stable those that came too late. None of them is loaded.
   std::vector<Error> errors;
 };
 
@@ -113,7 +119,12 @@ struct WarmReport {
 /// Two functions are two, whatever their names: they share nothing but the engine's caches.
 class TLXJIT_API JitFunction {
  public:
-  /// Makes the portable kernel of a signature; called once for each, by a thread that launches or warms.
+  /// Signatures that a function has kernels for at most. Calls of further ones are errors (out_of_resources).
+  static constexpr size_t most_signatures = 256;
+
+  /// Makes the portable kernel of a signature: called by a thread that launches or warms, once for each however many
+  /// threads call, and again by the next call after an error. Of several signatures it may be called at once. It must
+  /// not call the function that it is the generator of. What it throws is an error of the call (host_threw).
   using Generator = std::function<Kernel(const Signature&, const Config&)>;
 
   JitFunction(const Engine& engine, const Device& device, std::string name, Generator generator,
@@ -122,7 +133,8 @@ class TLXJIT_API JitFunction {
   JitFunction(const Engine& engine, const Device& device, std::string name, const Module& kernel,
               JitOptions options = {});
 
-  /// Runs the call. A warm one takes no lock and allocates nothing (Executable::launch says what else it does).
+  /// Runs the call. A warm one takes no lock and allocates nothing, unless the stream is captured (Executable::launch
+  /// says what else it does). A call that is refused has its key, as JSON, in Error::key.
   Result<void> launch(const Stream& stream, std::span<const Argument> arguments,
                       std::source_location at = std::source_location::current()) const;
   Result<void> launch(const Stream& stream, std::initializer_list<Argument> arguments,
@@ -133,18 +145,24 @@ class TLXJIT_API JitFunction {
                       std::source_location at = std::source_location::current()) const {
     return launch(Stream(), arguments, at);
   }
+  /// On the default stream.
+  Result<void> launch(std::span<const Argument> arguments,
+                      std::source_location at = std::source_location::current()) const {
+    return launch(Stream(), arguments, at);
+  }
 
   /// Compiles and loads the generic version for calls of these types, so that their first call need not wait for it.
   Result<void> prepare(std::span<const Argument> arguments) const;
   Result<void> prepare(std::initializer_list<Argument> arguments) const {
     return prepare(std::span<const Argument>(arguments.begin(), arguments.size()));
   }
-  /// The version of this call's own, compiled now if it is not there.
+  /// The version of this call's own, compiled now if it is not there. Calls run it from now on.
   Result<Executable> version(std::span<const Argument> arguments) const;
   Result<Executable> version(std::initializer_list<Argument> arguments) const {
     return version(std::span<const Argument>(arguments.begin(), arguments.size()));
   }
-  /// Waits until what this function has put into the engine's queue is compiled.
+  /// Waits until what this function has put into the engine's queue is compiled. Not to be called from the engine's
+  /// callbacks, which the queue's threads wait for.
   void wait() const;
   /// What misses do from now on.
   void set_tier(Tier tier) const;
@@ -153,7 +171,9 @@ class TLXJIT_API JitFunction {
   std::vector<std::string> keys() const;
   /// All of them as one JSON document, for warm, here or elsewhere (docs/reference/manifest.md).
   std::string manifest() const;
-  /// Compiles and loads the keys of a manifest, or of a single key. An Error only if the text is no manifest.
+  /// Compiles and loads the keys of a manifest, or of a single key. No version is dropped for them: keys beyond
+  /// max_versions are left out, and reported. An Error only if the text is no manifest, if progress throws, or without
+  /// memory; keys that were done by then are loaded.
   Result<WarmReport> warm(std::string_view manifest, const WarmOptions& options = {}) const;
 
   const std::string& name() const;

@@ -20,6 +20,9 @@ TLXJIT_NAMESPACE_BEGIN
 ///     divisible(16)      2: 0 16 | 1 15 17        of the first the code knows that 16 divides it
 ///     powers_of_two()    3: 0 1 | 15 16 | 17      it knows 2^(i−1) < n ≤ 2^i
 ///     buckets({16, 64})  2: 0 1 15 16 | 17        it knows the bounds; what is beyond the last has one class more
+///
+/// Of a u64 parameter, numbers of 2^63 and more are one class besides, of which the code knows nothing, whatever the
+/// policy.
 class TLXJIT_API Policy {
  public:
   Policy() = default;  ///< any()
@@ -31,12 +34,12 @@ class TLXJIT_API Policy {
   /// Up to each bound, which ascend: 1 to 64 of them.
   static Policy buckets(std::vector<int64_t> bounds) { return Policy(Kind::buckets, std::move(bounds)); }
 
-  /// The number of a number's class.
+  /// The number of a number's class. A policy with a fault() has one class.
   int64_t class_of(int64_t n) const {
     switch (kind_) {
       case Kind::any: return 0;
       case Kind::exact: return n;
-      case Kind::divisible: return n % numbers_[0] == 0;
+      case Kind::divisible: return numbers_[0] > 0 && n % numbers_[0] == 0;
       case Kind::powers_of_two: return n < 0 ? -1 : n == 0 ? 0 : std::bit_width(static_cast<uint64_t>(n - 1));
       case Kind::buckets: break;
     }

@@ -60,13 +60,19 @@ class TLXJIT_API Store {
  public:
   virtual ~Store();
 
-  /// What was put under the key; nothing if there is none.
+  /// What was put under the key; nothing if there is none. Called by the thread that compiles or launches, once or
+  /// twice for a kernel that is nowhere, and not cut short by a time limit: a place that may be slow bounds its own
+  /// waits. What it throws is an error of the place.
   virtual Result<std::optional<std::vector<char>>> get(std::string_view key) = 0;
   /// Keeps the bytes, or the ones that are there: readers see all or nothing of them.
   virtual Result<void> put(std::string_view key, std::span<const char> bytes) = 0;
   /// Takes the entry away; one that is not there is no error.
   virtual Result<void> remove(std::string_view key) = 0;
+  /// All entries, in any order.
   virtual Result<std::vector<StoredEntry>> list() = 0;
+  /// Whether what it has is good whichever compiler made it, as in a bundle: its keys are then those that write_bundle
+  /// gives, and an Engine reads it and puts nothing into it.
+  virtual bool any_compiler() const { return false; }
   /// What it is, for messages: `the directory /var/cache/service`.
   virtual std::string describe() const = 0;
 
@@ -113,7 +119,10 @@ struct BundledEntry {
 
 /// Writes a file for bundle_store, in place of one that is there; who has that one open keeps reading it. What is no
 /// whole entry of its key is an Error, and nothing is written. Equal entries give equal bytes, in any order.
-TLXJIT_API Result<void> write_bundle(const std::string& file, std::span<const BundledEntry> entries);
+///
+/// An entry gets a new key, in which the compiler is not: a service finds it whatever compiler it has, or none. Of
+/// entries that differ in their compilers alone the first is kept. Gives how many there are.
+TLXJIT_API Result<size_t> write_bundle(const std::string& file, std::span<const BundledEntry> entries);
 
 /// The directory of the user's own store: TLXJIT_CACHE_DIR; $XDG_CACHE_HOME/tlxjit; $HOME/.cache/tlxjit. An Error where
 /// none of these is an absolute path, where HOME is `/` or no directory, and in a program with raised rights

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/unit/runtime/temporary_directory.h"
+
 namespace tlxjit::runtime_test {
 namespace {
 
@@ -15,13 +17,13 @@ namespace fs = std::filesystem;
 
 // BL-199: where a library lies is not which one it is.
 TEST(BuildId, BL_199_OfALibraryThatWasMovedIsTheSame) {
-  const fs::path moved = fs::path(testing::TempDir()) / "moved library.so";
-  fs::copy_file(TLXJIT_FOREIGN_LIBRARY, moved, fs::copy_options::overwrite_existing);
+  const TemporaryDirectory place;
+  const fs::path moved = place / "moved library.so";
+  fs::copy_file(TLXJIT_FOREIGN_LIBRARY, moved);
   const std::string id = runtime::build_id_of_file(TLXJIT_FOREIGN_LIBRARY);
   EXPECT_EQ(id.size(), 40u) << "20 bytes of SHA-1";
   EXPECT_EQ(runtime::build_id_of_file(moved), id);
   EXPECT_NE(runtime::build_id_of_file("/proc/self/exe"), id);
-  fs::remove(moved);
 }
 
 TEST(BuildId, InMemoryIsThatOfTheFile) {
@@ -39,7 +41,8 @@ TEST(BuildId, OfWhatIsNoLibraryIsNone) {
   EXPECT_EQ(runtime::build_id_of_file("/nonexistent"), "");
   EXPECT_EQ(runtime::build_id_of_file("/"), "");
   EXPECT_EQ(runtime::build_id_of_file("/etc/passwd"), "");
-  const fs::path cut = fs::path(testing::TempDir()) / "cut.so";
+  const TemporaryDirectory place;
+  const fs::path cut = place / "cut.so";
   std::ifstream whole(TLXJIT_FOREIGN_LIBRARY, std::ios::binary);
   std::string bytes(4096, '\0');
   whole.read(bytes.data(), 4096);
@@ -47,7 +50,6 @@ TEST(BuildId, OfWhatIsNoLibraryIsNone) {
     std::ofstream(cut, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(length));
     EXPECT_EQ(runtime::build_id_of_file(cut), "") << length;
   }
-  fs::remove(cut);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "src/runtime/hash_p.h"
+#include "src/runtime/material_p.h"
 #include "tests/unit/runtime/entries.h"
 #include "tests/unit/runtime/temporary_directory.h"
 
@@ -40,6 +41,32 @@ TEST(BundleStore, TheGoldenFileIsReadAndWrittenByteForByte) {
     EXPECT_EQ(read_file(place / "again"), bytes);
     std::reverse(entries.begin(), entries.end());
     entries.push_back(entries[0]);  // twice is once
+  }
+}
+
+TEST(BundleStore, ItsKeysNameNoCompilerAndTheFirstOfEqualEntriesStays) {
+  const TemporaryDirectory place;
+  const auto made_by = [](const char* compiler) {
+    Entry entry = golden_entry();
+    entry.material = runtime::material_of({"sm_90a", "sm_90a", false, "", compiler, "a module"});
+    entry.report = compiler;
+    return entry;
+  };
+  for (const bool turned : {false, true}) {
+    std::vector<BundledEntry> entries = {bundled(made_by("nvrtc 1")), bundled(made_by("nvrtc 2")),
+                                         bundled(entry_of(7))};
+    if (turned) std::swap(entries[0], entries[1]);
+    EXPECT_EQ(*write_bundle(place / "bundle", entries), 2u);
+    auto bundle = bundle_store(place / "bundle");
+    ASSERT_TRUE(bundle.ok());
+    EXPECT_TRUE((*bundle)->any_compiler());
+    auto got = (*bundle)->get(key_of(made_by("")));
+    ASSERT_TRUE(got.ok() && *got);
+    const auto entry = runtime::decode(**got, key_of(made_by("")));
+    ASSERT_TRUE(entry.ok()) << "whole, under its new key";
+    EXPECT_EQ(entry->report, turned ? "nvrtc 2" : "nvrtc 1");
+    EXPECT_TRUE((*bundle)->get(key_of(entry_of(7)))->has_value()) << "what has another shape keeps its key";
+    EXPECT_EQ(*write_bundle(place / "again", std::vector<BundledEntry>{{key_of(made_by("")), **got}}), 1u);
   }
 }
 

@@ -11,6 +11,8 @@
 #include <set>
 #include <sstream>
 
+#include "tests/unit/runtime/temporary_directory.h"
+
 namespace tlxjit::runtime_test {
 namespace {
 
@@ -68,9 +70,8 @@ TEST(CodeVersion, CoversWhatTheyInclude) {
 
 TEST(CodeVersion, FollowsEveryFile) {
   EXPECT_EQ(runtime::code_version().size(), 32u);
-  const fs::path folder = fs::path(testing::TempDir()) / "code_version";
-  fs::remove_all(folder);
-  fs::create_directories(folder);
+  const TemporaryDirectory place;
+  const fs::path folder = place.path();
   const auto hash = [&] {
     const std::string command = std::string(TLXJIT_CMAKE) + " -DROOT=" + folder.string() +
                                 " -DLIST=" + (folder / "list").string() +
@@ -90,7 +91,6 @@ TEST(CodeVersion, FollowsEveryFile) {
   EXPECT_NE(second, first);
   std::ofstream(folder / "a.cpp") << "int a; ";
   EXPECT_NE(hash(), second);
-  fs::remove_all(folder);
 }
 
 }  // namespace

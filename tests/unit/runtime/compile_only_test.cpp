@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <gmock/gmock.h>
 
+#include "backends/nvidia/device_p.h"
+#include "src/passes/lower_p.h"
 #include "tests/unit/nvidia/nvrtc_fixture.h"
 #include "tlxjit/tlxjit.h"
 
@@ -28,6 +30,22 @@ TEST_F(CompileOnly, MakesACubinAndAReport) {
   EXPECT_EQ(launched.error().message,
             "`gemm` was compiled for sm_90a, which only compiles; take a device of Engine::devices()");
   EXPECT_EQ(device.allocate(8).error().message, "sm_90a only compiles: it has no memory and no streams");
+}
+
+TEST_F(CompileOnly, ACompileThatIsLeftBehindIsGivenUp) {
+  if (!nvrtc->can_cancel()) GTEST_SKIP() << "NOT RUN: this NVRTC cannot be stopped";
+  const auto library = nvidia::device_library("", {nvidia::promised_nvrtc()});
+  const auto device = *library->open("sm_90a");
+  const Module module = lower(*gemm(gemm_config("sm_90a")).module(), *find_target("sm_90a")).value();
+  const Abi abi = *make_abi(module);
+  std::atomic<bool> abandoned{false};
+  runtime::CompileInput input{module, abi};
+  input.abandoned = &abandoned;
+  EXPECT_TRUE(device->compile(input).ok());
+  abandoned = true;
+  const auto made = device->compile(input);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().message, "the compile of `gemm` was cancelled");
 }
 
 }  // namespace

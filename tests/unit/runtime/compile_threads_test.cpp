@@ -49,6 +49,21 @@ TEST(CompileThreads, RunsWorkOnAThreadWithoutTheHostsSignals) {
   EXPECT_EQ(sigismember(&here, SIGUSR1), 0) << "the caller's mask is as it was";
 }
 
+TEST(CompileThreads, WorkThatIsLeftBehindIsToldSo) {
+  CompileThreads threads;
+  for (int i = 0; i < 3 * CompileThreads::most_abandoned; ++i) {
+    const auto abandoned = std::make_shared<std::atomic<bool>>(false);
+    const auto work = [abandoned] {
+      while (!*abandoned) std::this_thread::yield();
+    };
+    EXPECT_FALSE(threads.run(Deadline(milliseconds(1)), "k", work, abandoned).ok());
+    wait_for_none(threads);
+  }
+  const auto wanted = std::make_shared<std::atomic<bool>>(false);
+  EXPECT_TRUE(threads.run(Deadline(milliseconds(60000)), "k", [] {}, wanted).ok());
+  EXPECT_FALSE(*wanted);
+}
+
 TEST(CompileThreads, CancelledWorkIsLeftBehind) {
   CompileThreads threads;
   Long work;
@@ -68,6 +83,22 @@ TEST(CompileThreads, CancelledWorkIsLeftBehind) {
   bool ran = false;
   EXPECT_TRUE(threads.run(Deadline(milliseconds(0), std::stop_source().get_token()), "k", [&] { ran = true; }));
   EXPECT_TRUE(ran);
+}
+
+TEST(CompileThreads, WorkThatWasCancelledBeforeIsNotBegun) {
+  CompileThreads threads;
+  std::stop_source stop;
+  stop.request_stop();
+  std::atomic<int> ran = 0;
+  for (int i = 0; i < 2 * CompileThreads::most_abandoned; ++i) {
+    const auto result = threads.run(Deadline(milliseconds(0), stop.get_token()), "k", [&] { ++ran; });
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.error().code, ErrorCode::cancelled);
+    EXPECT_EQ(result.error().message, "the compile of `k` was cancelled before it began");
+  }
+  EXPECT_EQ(threads.abandoned(), 0);
+  EXPECT_TRUE(threads.run(Deadline(milliseconds(0)), "k", [] {})) << "and takes no place";
+  EXPECT_EQ(ran, 0);
 }
 
 TEST(CompileThreads, WorkPastItsLimitIsLeftBehind) {

@@ -5,6 +5,9 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "tests/unit/runtime/child.h"
 #include "tests/unit/runtime/entries.h"
 #include "tests/unit/runtime/temporary_directory.h"
@@ -13,6 +16,7 @@ namespace tlxjit::runtime_test {
 namespace {
 
 using runtime::key_text;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 namespace fs = std::filesystem;
@@ -63,6 +67,26 @@ TEST(DirectoryStore, KeepsWhatIsPut) {
   EXPECT_EQ(store->describe(), "the directory " + (place / "a/b"));
 }
 
+TEST(DirectoryStore, OfALongFileThatIsNoEntryTheFirstBytesAreRead) {
+  const TemporaryDirectory place;
+  auto store = open(place.path());
+  const std::string key = key_text("one");
+  for (const std::vector<char>& begin : {std::vector<char>(1), runtime::encode(entry_of(1))}) {
+    ASSERT_TRUE(store->put(key, begin).ok());
+    fs::resize_file(file_of(place.path(), key), uint64_t{1} << 31);
+    const auto got = store->get(key);
+    ASSERT_TRUE(got.ok());
+    ASSERT_TRUE(*got);
+    EXPECT_LT((*got)->size(), 100u);
+    EXPECT_FALSE(runtime::decode(**got).ok());
+    ASSERT_TRUE(store->remove(key).ok());
+  }
+  // Of an entry, all are.
+  const std::vector<char> large = runtime::encode(entry_of(1, size_t{20} << 20));
+  ASSERT_TRUE(store->put(key, large).ok());
+  EXPECT_EQ(**store->get(key), large);
+}
+
 TEST(DirectoryStore, ListsWithSizeAndUse) {
   const TemporaryDirectory place;
   auto store = open(place.path());
@@ -78,6 +102,23 @@ TEST(DirectoryStore, ListsWithSizeAndUse) {
   const auto ago = std::chrono::system_clock::now() - entries[0].last_use;
   EXPECT_GT(ago, std::chrono::minutes(119));
   EXPECT_LT(ago, std::chrono::minutes(122));
+}
+
+TEST(DirectoryStore, TimesThatTheClockDoesNotKnowAreItsEnds) {
+  const TemporaryDirectory place;
+  auto store = open(place.path());
+  constexpr time_t years = 365 * 24 * 3600;
+  const std::pair<const char*, time_t> times[] = {{"old", -400 * years}, {"now", 0}, {"new", 400 * years}};
+  for (const auto& [name, from_now] : times) {
+    ASSERT_TRUE(store->put(key_text(name), bytes(name)).ok());
+    const timespec at = {std::time(nullptr) + from_now, 999'999'999}, both[2] = {at, at};
+    ASSERT_EQ(utimensat(AT_FDCWD, file_of(place.path(), key_text(name)).c_str(), both, 0), 0) << std::strerror(errno);
+  }
+  auto entries = *store->list();
+  std::ranges::sort(entries, {}, &StoredEntry::last_use);
+  std::vector<std::string> keys;
+  for (const StoredEntry& entry : entries) keys.push_back(entry.key);
+  EXPECT_THAT(keys, ElementsAre(key_text("old"), key_text("now"), key_text("new")));
 }
 
 TEST(DirectoryStore, AUseIsStampedAtMostOnceAnHour) {

@@ -2,14 +2,35 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/runtime/disk_cache_p.h"
 
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <atomic>
+#include <cstdarg>
 #include <thread>
 
 #include "tests/unit/runtime/child.h"
 #include "tests/unit/runtime/entries.h"
 #include "tests/unit/runtime/temporary_directory.h"
+
+namespace {
+/// Locks that another had.
+std::atomic<int> refused_locks = 0;
+}  // namespace
+
+/// In place of the C library's.
+extern "C" int fcntl(int fd, int command, ...) {
+  static auto* const real = reinterpret_cast<int (*)(int, int, ...)>(dlsym(RTLD_NEXT, "fcntl"));
+  va_list list;
+  va_start(list, command);
+  void* const argument = va_arg(list, void*);
+  va_end(list);
+  const int result = real(fd, command, argument);
+  if (result != 0 && command == F_OFD_SETLK && (errno == EAGAIN || errno == EACCES)) ++refused_locks;
+  return result;
+}
 
 namespace tlxjit::runtime_test {
 namespace {
@@ -305,13 +326,14 @@ TEST(DiskCache, OneProcessCompilesAndOthersWait) {
   DiskCache cache(in(place.path(), lines)), other(in(place.path(), lines));
   auto flight = std::make_unique<DiskCache::Flight>(cache.begin("material 1"));
   EXPECT_FALSE(flight->entry);
+  const int before = refused_locks;
   std::thread waiting([&] {
     const auto second = other.begin("material 1");
     ASSERT_TRUE(second.entry) << "it waited, and looked again";
     EXPECT_EQ(*second.entry, entry_of(1));
   });
   EXPECT_FALSE(other.begin("material 2").entry) << "another kernel need not wait";
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  while (refused_locks == before) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   cache.publish(entry_of(1));
   flight.reset();
   waiting.join();
@@ -330,6 +352,8 @@ TEST(DiskCache, NoOneWaitsLongerThanALimit) {
   EXPECT_FALSE(cache.begin("material 1").entry) << "its own limit";
   EXPECT_FALSE(patient.begin("material 1", runtime::Deadline(std::chrono::milliseconds(50))).entry) << "the call's";
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  patient.publish(entry_of(1));
+  EXPECT_TRUE(cache.begin("material 1").entry) << "the lock is held all the same: it looks again when its wait ends";
 }
 
 TEST(DiskCache, AForkedChildGoesOn) {

@@ -1,7 +1,10 @@
 // tests/unit/runtime/engine_test.cpp — devices, plug-ins that do not fit, compiles that are refused.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <sched.h>
+
 #include <functional>
 
+#include "tests/unit/runtime/child.h"
 #include "tests/unit/runtime/engine_fixture.h"
 
 namespace tlxjit::runtime_test {
@@ -21,6 +24,34 @@ TEST_F(EngineTest, TheCpuIsADevice) {
   ASSERT_FALSE(devices.empty());
   EXPECT_EQ(devices.back().name(), "cpu");
   EXPECT_TRUE(engine.best_device().ok());
+}
+
+TEST(Engine, BL_234_ItsThreadsAreThoseOfItsAffinityOrFewer) {
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  // In children, whose affinity and environment are their own.
+  const auto threads = [&](int cpus, const char* wanted) {
+    return in_child([&] {
+      cpu_set_t some;
+      CPU_ZERO(&some);
+      for (size_t cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&some) < cpus; ++cpu)
+        if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &some);
+      if (sched_setaffinity(0, sizeof some, &some) != 0) return false;
+      if (wanted)
+        setenv("TLXJIT_CPU_THREADS", wanted, 1);
+      else
+        unsetenv("TLXJIT_CPU_THREADS");
+      EngineOptions o = options(0);
+      o.read_environment = true;
+      const Engine engine(o);
+      const auto device = engine.device("cpu");
+      if (!device) return false;
+      return wanted ? device->sms() == std::atoi(wanted) : device->sms() >= 1 && device->sms() <= CPU_COUNT(&some);
+    });
+  };
+  EXPECT_TRUE(threads(1, nullptr));
+  EXPECT_TRUE(threads(CPU_COUNT(&all), nullptr));
+  EXPECT_TRUE(threads(CPU_COUNT(&all), "1")) << "the variable lowers it";
 }
 
 TEST_F(EngineTest, UnknownDevices) {
@@ -158,7 +189,7 @@ TEST_F(EngineTest, RegionsNestToTheLimitAndNoDeeper) {
     EXPECT_THAT(out, ::testing::Each(1.f)) << as;
     CompileOptions o;
     o.as = as;
-    EXPECT_EQ(nested(5000, line).verify().size(), 1u) << "of all that are too deep the outermost";
+    EXPECT_EQ(nested(1000, line).verify().size(), 1u) << "of all that are too deep the outermost";
     const auto refused = engine.compile(nested(max_nesting + 1, line), device, o);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, ErrorKind::user);

@@ -1,7 +1,9 @@
 // tests/unit/runtime/exit_order.cpp — a program that ends in the way that its argument says, an engine still there.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 #include <thread>
 
@@ -15,6 +17,7 @@ EngineOptions options() {
   EngineOptions o;
   o.cpu_plugin = TLXJIT_TEST_PLUGIN;
   o.cpu_threads = 3;
+  o.libcuda = TLXJIT_QUIET_LIBCUDA;
   return o;
 }
 
@@ -37,6 +40,32 @@ Kernel kernel(int length) {
   return k;
 }
 
+/// What of a GPU is still there at the end: the driver, which runs nothing, has gone before.
+struct OfGpu {
+  Device device;
+  Buffer memory;
+  Stream stream;
+  std::optional<Executable> exe;
+};
+
+bool use_gpu(Engine& engine, OfGpu& gpu) {
+  auto device = engine.device("cuda:0");
+  if (!device) return std::fprintf(stderr, "%s\n", to_string(device.error()).c_str()), false;
+  gpu.device = *device;
+  auto memory = device->allocate(64 * sizeof(float));
+  auto stream = device->stream();
+  if (!memory || !stream) return false;
+  gpu.memory = *memory, gpu.stream = *stream;
+  Kernel k{"ones"};
+  const Tensor x = k.tensor<float>("x", {k.dim("N")});
+  k.grid(1);
+  k.task("main").body([&](Task& t) { x.store({0}, maximum(t.full<float>({64, 8}, 1.f), 1)); });
+  auto exe = engine.compile(k, *device);
+  if (!exe) return exe.error().code == ErrorCode::library_missing;  // without NVRTC: memory and a stream
+  gpu.exe = *exe;
+  return exe->launch(gpu.stream, {gpu.memory.tensor<float>({64})}).ok();
+}
+
 bool compile_and_run(Engine& engine) {
   auto device = engine.device("cpu");
   if (!device) return false;
@@ -46,6 +75,7 @@ bool compile_and_run(Engine& engine) {
 }
 
 Engine static_engine{options()};
+OfGpu static_gpu;
 
 }  // namespace
 
@@ -70,10 +100,15 @@ int main(int argc, char** argv) {
       if (!compile_and_run(static_engine)) std::_Exit(4);
     });
   }
+  if (way == "gpu" && !use_gpu(static_engine, static_gpu)) return 5;
+  if (way == "abort") {  // as of a service that ends by itself what aborts
+    std::signal(SIGABRT, [](int) { std::_Exit(0); });
+  }
   std::puts("done");
   std::fflush(stdout);
   if (way == "exit") std::exit(0);
   if (way == "quick_exit") std::quick_exit(0);
+  if (way == "abort") std::abort();
   if (way == "thread") std::thread([] { std::exit(0); }).join();
   return 0;
 }

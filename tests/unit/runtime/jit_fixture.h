@@ -3,7 +3,11 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "tests/unit/runtime/engine_fixture.h"
 
@@ -26,15 +30,28 @@ inline Kernel doubled(const Signature& signature, const Config&) {
   return k;
 }
 
-struct JitTest : ::testing::Test {
+/// What the engine's callback uses. It owns it: the callback may come a moment after the engine has ended.
+struct Log {
   std::mutex mutex;
-  std::vector<std::string> told;  // by the log
+  std::vector<std::string> told;
+
+  void tell(std::string_view text) {
+    std::lock_guard lock(mutex);
+    told.emplace_back(text);
+  }
+  /// A copy, for a reader that nothing else brings behind the last tell().
+  std::vector<std::string> texts() {
+    std::lock_guard lock(mutex);
+    return told;
+  }
+};
+
+struct JitTest : ::testing::Test {
+  const std::shared_ptr<Log> log = std::make_shared<Log>();
+  std::vector<std::string>& told = log->told;
   Engine engine{[this] {
     EngineOptions o = options();
-    o.log = [this](std::string_view text) {
-      std::lock_guard lock(mutex);
-      told.emplace_back(text);
-    };
+    o.log = [own = log](std::string_view text) { own->tell(text); };
     return o;
   }()};
   Device device = *engine.device("cpu");

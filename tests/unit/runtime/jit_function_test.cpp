@@ -41,6 +41,24 @@ TEST_F(Jit, BL_219_IntegersGiveTheDocumentedNumberOfVersions) {
   }
 }
 
+// 1, odd and multiples of 16: one version where nothing was said of the number.
+TEST_F(Jit, BL_219_NumbersThatNobodyNamedShareAVersion) {
+  JitOptions by_default;
+  by_default.tier = Tier::Wait;
+  for (const JitOptions& o : {by_default, by(Policy::any())}) {
+    const JitFunction f = function(o);
+    for (int round = 0; round < 2; ++round)
+      for (int32_t n : {1, 3, 8, 16, 32}) call(f, 100, n);
+    EXPECT_EQ(f.counters().versions, 1u);
+    EXPECT_EQ(f.counters().compiles, 1u);
+    EXPECT_EQ(f.counters().waits, 1u);
+  }
+  // As an extent: multiples of 16, and others.
+  const JitFunction f = function(by_default);
+  for (int64_t n : {1, 3, 8, 16, 32}) call(f, n, 3);
+  EXPECT_EQ(f.counters().versions, 2u);
+}
+
 TEST_F(Jit, ExtentsOfAllPoliciesGiveTheSameNumbers) {
   const Policy policies[] = {Policy::any(), Policy::exact(), Policy::divisible(16), Policy::powers_of_two(),
                              Policy::buckets({64, 100, 1000})};
@@ -120,6 +138,18 @@ TEST_F(Jit, BadCallsAreTheLaunchsErrorsWithTheCallersLine) {
   }
 }
 
+TEST_F(Jit, RefusedCallsLeaveTheFunctionItsSignatures) {
+  const JitFunction f = function();
+  float room[8] = {};
+  const TensorArg x = tensor<float>(room, {8});
+  for (int i = 0; i < 300; ++i) {
+    const std::string name = "no" + std::to_string(i);
+    EXPECT_THAT(message(f.launch({x, x, arg(name, int32_t{1})})), HasSubstr("has no parameter `no"));
+  }
+  EXPECT_EQ(f.counters().signatures, 0u);
+  call(f, 40);
+}
+
 TEST_F(Jit, BadOptionsAndBadKernelsAreErrors) {
   float room[8] = {};
   const auto said = [&](const JitOptions& o) {
@@ -151,7 +181,41 @@ TEST_F(Jit, BadOptionsAndBadKernelsAreErrors) {
   EXPECT_THAT(message(faulty.launch({})), HasSubstr("this cannot be"));
   const JitFunction thrower(engine, device, "thrower",
                             [](const Signature&, const Config&) -> Kernel { throw std::runtime_error("no"); });
-  EXPECT_FALSE(thrower.launch({}).ok());
+  const auto thrown = thrower.launch({});
+  ASSERT_FALSE(thrown.ok());
+  EXPECT_EQ(thrown.error().kind, ErrorKind::user);
+  EXPECT_EQ(thrown.error().code, ErrorCode::host_threw);
+  EXPECT_EQ(thrown.error().message, "the generator threw: no");
+}
+
+TEST_F(Jit, SignaturesBeyondTheMostAreRefusedBeforeTheirKernelIsMade) {
+  const Elem elems[] = {Elem::i8, Elem::i16, Elem::i32, Elem::i64, Elem::u8, Elem::u16, Elem::u32};
+  size_t made = 0;
+  const JitFunction f(engine, device, "many",
+                      [&](const Signature& s, const Config&) {
+                        ++made;
+                        Kernel k{"many"};
+                        const Tensor out = k.tensor<float>("out", {k.dim("N")});
+                        for (int i = 0; i < 3; ++i)
+                          k.scalar(s.arguments[static_cast<size_t>(i) + 1].elem, std::string(1, char('a' + i)));
+                        k.grid(1);
+                        k.task("main").body([&](Task& t) { out.store({0}, t.full<float>({4}, 1.f)); });
+                        return k;
+                      },
+                      {.tier = Tier::Sealed});
+  float room[4] = {};
+  ErrorCode last = ErrorCode::not_compiled;
+  for (size_t i = 0; i < JitFunction::most_signatures + 5; ++i) {
+    std::vector<Argument> arguments = {tensor<float>(room, {4}), int32_t{0}, int32_t{0}, int32_t{0}};
+    for (size_t a = 1, rest = i; a < 4; ++a, rest /= 7) arguments[a].scalar = elems[rest % 7];
+    const auto refused = f.launch(arguments);
+    ASSERT_FALSE(refused.ok());
+    last = refused.error().code;
+    ASSERT_EQ(last, i < JitFunction::most_signatures ? ErrorCode::not_compiled : ErrorCode::out_of_resources)
+        << to_string(refused.error());
+  }
+  EXPECT_EQ(last, ErrorCode::out_of_resources);
+  EXPECT_EQ(made, JitFunction::most_signatures);
 }
 
 TEST_F(Jit, AWarmCallAllocatesNothing) {
@@ -180,6 +244,18 @@ TEST_F(Jit, BackgroundRunsTheGenericOneAndThenItsOwn) {
   EXPECT_EQ(f.counters().misses, 4u) << "each runs its own now";
 }
 
+// The compile begins when the call is done, so that it does not run in its place.
+TEST_F(Jit, ACallThatCannotBeLaunchedCompilesNothing) {
+  const JitFunction f = function(by(Policy::exact(), Tier::Background));
+  float room[8] = {};
+  const TensorArg x = tensor<float>(room, {8}), other = tensor<float>(room, {7});
+  TLXJIT_MUST(f.prepare({x, x, int32_t{0}}));
+  for (int32_t n = 1; n <= 4; ++n) EXPECT_FALSE(f.launch({x, other, n}));
+  f.wait();
+  EXPECT_EQ(f.counters().compiles, 1u) << "the generic one";
+  EXPECT_EQ(f.counters().stand_ins, 0u);
+}
+
 TEST_F(Jit, WithoutPrepareTheFirstBackgroundCallIsACountedWait) {
   const JitFunction f = function(by(Policy::exact(), Tier::Background));
   call(f, 30, 1);
@@ -188,29 +264,19 @@ TEST_F(Jit, WithoutPrepareTheFirstBackgroundCallIsACountedWait) {
   EXPECT_EQ(f.counters().waits, 1u);
 }
 
-TEST_F(Jit, TheMostSpecialValidVersionStandsIn) {
+TEST_F(Jit, WarnTellsEachKeyOnce) {
   JitOptions o = by(Policy::divisible(16));
   o.numbers["N"] = Policy::exact();
   const JitFunction f = function(o);
   call(f, 64, 16);  // N = 64, n % 16 = 0
   f.set_tier(Tier::Warn);
-  call(f, 64, 17);  // is valid for no special version
+  call(f, 64, 17);
   call(f, 65, 16);
   call(f, 64, 32);  // has its own
   ASSERT_THAT(told, SizeIs(2));
   EXPECT_THAT(told[0], AllOf(HasSubstr("no version for the key"), HasSubstr("N = 64")));
   call(f, 64, 17);
   EXPECT_THAT(told, SizeIs(2)) << "once each";
-}
-
-TEST_F(Jit, StableKeepsTheVersionOfTheFirstCall) {
-  JitOptions o = by(Policy::exact(), Tier::Background);
-  o.stable = true;
-  const JitFunction f = function(o);
-  for (int i = 0; i < 3; ++i) call(f, 30, 9);
-  f.wait();
-  EXPECT_EQ(f.counters().versions, 0u);
-  EXPECT_EQ(f.counters().compiles, 1u);
 }
 
 TEST_F(Jit, SealedIsAnErrorWithAKeyThatWarms) {
@@ -222,6 +288,7 @@ TEST_F(Jit, SealedIsAnErrorWithAKeyThatWarms) {
   const auto refused = f.launch({tensor<float>(in, {30}), tensor<float>(out, {30}), int32_t{2}});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::not_compiled);
+  EXPECT_THAT(refused.error().message, HasSubstr("n = 2")) << "which number it was, in words";
   EXPECT_THAT(refused.error().key, AllOf(HasSubstr("\"function\":\"doubled\""), HasSubstr("n = 2")));
   EXPECT_EQ(f.counters().refused, 1u);
   auto warmed = f.warm(refused.error().key);
@@ -314,7 +381,8 @@ TEST_F(Jit, ItEndsWhileItsVersionsAreCompiled) {
 TEST_F(Jit, BL_232_AForkedChildBeginsAnew) {
   const JitFunction f = function(by(Policy::exact(), Tier::Background));
   call(f, 20, 1);
-  call(f, 20, 2);  // maybe under way
+  call(f, 20, 2);
+  f.wait();  // a child forked during a compile has no compiler
   EXPECT_TRUE(in_child([&] {
     call(f, 20, 1);
     call(f, 20, 3);

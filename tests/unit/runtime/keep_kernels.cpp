@@ -11,24 +11,12 @@
 #include <string>
 #include <thread>
 
-#include "tlxjit/tlxjit.h"
+#include "tests/unit/runtime/numbers_kernel.h"
 
 namespace {
 
 using namespace tlxjit;
-
-/// x[p] = p + salt.
-Kernel numbers(int salt) {
-  Kernel k{"numbers"};
-  const Index n = k.dim("N");
-  auto x = k.tensor<int32_t>("x", {n});
-  k.grid(n);
-  k.task("main").warps(1).body([&](Task& t) {
-    const Index p = k.program_id();
-    x.store({p}, t.full<int32_t>({1}, p + salt));
-  });
-  return k;
-}
+using runtime_test::numbers;
 
 /// For a device that only compiles.
 Kernel product(int salt) {

@@ -4,9 +4,12 @@
 
 #include <gmock/gmock.h>
 
+#include <thread>
+
 #include "src/runtime/executable_p.h"
 #include "src/runtime/guard_p.h"
 #include "tests/unit/runtime/engine_fixture.h"
+#include "tests/unit/runtime/shipped.h"
 #include "tests/unit/runtime/temporary_directory.h"
 #include "tlxjit/ir/text.h"
 
@@ -26,21 +29,25 @@ class FakeDevice final : public runtime::DeviceBackend {
   FakeDevice() { facts_ = {"cpu", "cpu", "fake", 1, true}; }
   Result<void> can_compile() override { return {}; }
   Result<CompiledKernel> compile(const CompileInput& input) override {
+    if (no_compiler) return *no_compiler;
     ++compiles;
+    while (hangs && !*input.abandoned) std::this_thread::yield();
+    ended = true;
     if (!identity_once_loaded.empty()) id = identity_once_loaded;
     CompiledKernel made;
-    if (input.image) made.image = {'i', 'm', 'a', 'g', 'e'};
+    if (input.image) made.image = {processor.begin(), processor.end()};
     made.report.log = "compiled by hand";
     return made;
   }
-  Result<std::string> identity() override {
+  std::string runs_on() const override { return processor; }
+  Result<std::string> compiler() override {
     if (id.empty())
       return runtime::error_of(ErrorKind::environment, Stage::load, ErrorCode::unsupported, "nobody knows which one");
     return id;
   }
   Result<CompiledKernel> load(const CompileInput&, std::span<const char> image) override {
     ++loads;
-    EXPECT_EQ(std::string(image.data(), image.size()), "image");
+    EXPECT_EQ(std::string(image.data(), image.size()), processor) << "it was made for another";
     if (refusal) return *refusal;
     return CompiledKernel();
   }
@@ -55,7 +62,10 @@ class FakeDevice final : public runtime::DeviceBackend {
   Result<void> synchronize_all() override { return {}; }
 
   std::string id = "compiler 1", identity_once_loaded;
-  std::optional<Error> refusal;
+  std::string processor = "one";
+  std::optional<Error> refusal, no_compiler;
+  bool hangs = false;
+  std::atomic<bool> ended{false};
   int compiles = 0, loads = 0;
 };
 
@@ -71,17 +81,20 @@ struct KernelMakerTest : EngineTest {
   }
   KernelMaker::State make() {
     EngineOptions o;
-    o.cache_directory = place / "cache";
+    o.cache_directory = place / directory;
+    o.cache_bundles = bundles;
     o.read_environment = false;
-    KernelMaker maker(o, [this](std::string_view line) { lines.emplace_back(line); });
+    const auto events = std::make_shared<runtime::Events>();
+    KernelMaker maker(o, [this](std::string_view line) { lines.emplace_back(line); }, events);
     auto made = maker.make({*module, text, device, fake, {}, {}, 0});
     maker.settle();
-    counters = {};
-    maker.count(counters);
+    counters = runtime::engine_counters(events->sums());
     return made;
   }
 
   TemporaryDirectory place;
+  std::string directory = "cache";
+  std::vector<std::string> bundles;
   std::shared_ptr<FakeDevice> fake = std::make_shared<FakeDevice>();
   std::optional<Module> module;
   std::string text;
@@ -99,6 +112,21 @@ TEST_F(KernelMakerTest, TheSecondIsLoaded) {
   EXPECT_THAT(lines, IsEmpty());
 }
 
+TEST_F(KernelMakerTest, ACompilerIsToldThatNobodyWaitsForIt) {
+  fake->hangs = true;
+  const auto events = std::make_shared<runtime::Events>();
+  EngineOptions without;
+  without.disk_cache = false;
+  KernelMaker maker(without, [](std::string_view) {}, events);
+  CompileOptions options;
+  options.time_limit = std::chrono::milliseconds(1);
+  const auto made = maker.compile({*module, text, device, fake, options, runtime::Deadline(options.time_limit), 0});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::timed_out);
+  for (int i = 0; i < 3000 && !fake->ended; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(fake->ended);
+}
+
 TEST_F(KernelMakerTest, BL_199_AnotherCompilerIsAnotherKey) {
   TLXJIT_MUST(make());
   fake->id = "compiler 2";
@@ -109,6 +137,20 @@ TEST_F(KernelMakerTest, BL_199_AnotherCompilerIsAnotherKey) {
     TLXJIT_MUST(make());
   }
   EXPECT_EQ(fake->compiles, 2) << "both are kept";
+}
+
+TEST_F(KernelMakerTest, BL_200_CloseProcessorsShareNothing) {
+  const char* const close[] = {"sm_90", "sm_90a", "sm_120", "sm_121", "sm_12", "sm_120 "};
+  for (const uint64_t hits : {0u, 1u})
+    for (const char* name : close) {
+      fake->processor = name;
+      TLXJIT_MUST(make());
+      EXPECT_EQ(counters.compiles, 1 - hits) << name;
+      EXPECT_EQ(counters.disk_hits, hits) << name;
+    }
+  EXPECT_EQ(fake->compiles, static_cast<int>(std::size(close)));
+  EXPECT_EQ(fake->loads, static_cast<int>(std::size(close)));
+  EXPECT_THAT(lines, IsEmpty());
 }
 
 // BL-237: compiled by a newer compiler, say, than the driver of this machine understands.
@@ -162,19 +204,46 @@ TEST_F(KernelMakerTest, TheCompilerThatRanIsInTheKey) {
   EXPECT_EQ(fake->compiles, 2);
 }
 
-// Texts of the back end cannot be taken for lines of the key.
-TEST_F(KernelMakerTest, TwoMaterialsNeverReadAlike) {
-  const auto material = [&](const std::string& id, bool lineinfo) {
+TEST_F(KernelMakerTest, ABundleIsAskedWhateverTheCompilerIs) {
+  TLXJIT_MUST(make());
+  const auto keys = ship(place / "cache", place / "bundle");
+  directory = "another", bundles = {place / "bundle"};
+  for (const char* id : {"compiler 2", ""}) {
     fake->id = id;
-    CompileOptions how;
-    how.lineinfo = lineinfo;
-    return *KernelMaker::material({*module, text, device, fake, how, {}, 0});
-  };
-  EXPECT_NE(material("a", false), material("a", true));
-  EXPECT_NE(material("a\nlineinfo 1", false), material("a", true));
-  EXPECT_NE(material("a\n", false), material("a", false));
-  EXPECT_THAT(material("a", false), ::testing::StartsWith("tlxjit "));
-  EXPECT_THAT(material("a", false), ::testing::EndsWith(text));
+    TLXJIT_MUST(make());
+    EXPECT_EQ(counters.disk.bundle_hits, 1u) << id;
+  }
+  EXPECT_EQ(fake->compiles, 1);
+  fake->processor = "another";
+  fake->id = "compiler 1";
+  TLXJIT_MUST(make());
+  EXPECT_EQ(fake->compiles, 2) << "what it runs on counts";
+  EXPECT_THAT(lines, IsEmpty());
+  EXPECT_THAT(keys, SizeIs(1));
+}
+
+TEST_F(KernelMakerTest, WithoutACompilerAMissNamesTheKeyOfTheBundle) {
+  TLXJIT_MUST(make());
+  const auto keys = ship(place / "cache", place / "bundle");
+  ASSERT_THAT(keys, SizeIs(1));
+  directory = "another";
+  fake->no_compiler =
+      runtime::error_of(ErrorKind::environment, Stage::load, ErrorCode::library_missing, "there is no libnvrtc");
+  for (const int i : {0, 1, 2, 3}) {
+    const bool with_bundle = i % 2;
+    fake->id = i < 2 ? "" : "compiler 2";  // no file of it, or one that cannot be loaded
+    bundles.clear();
+    if (with_bundle) bundles = {place / "bundle"};
+    auto made = make();
+    EXPECT_EQ(made.ok(), with_bundle);
+    if (made) continue;
+    EXPECT_EQ(made.error().code, ErrorCode::library_missing);
+    EXPECT_EQ(made.error().key, keys[0]);
+    EXPECT_EQ(made.error().message, "there is no compiler, and no bundle has the key " + keys[0] +
+                                        ": install one, or add the kernel to the bundle; there is no libnvrtc");
+  }
+  EXPECT_EQ(fake->compiles, 1);
+  EXPECT_THAT(lines, IsEmpty());
 }
 
 }  // namespace

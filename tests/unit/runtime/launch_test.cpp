@@ -1,6 +1,7 @@
 // tests/unit/runtime/launch_test.cpp — empty launches, launches that allocate nothing, launches at once.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <thread>
+#include <tuple>
 
 #include "tests/reference/tolerance.h"
 #include "tests/support/allocations.h"
@@ -67,6 +68,67 @@ TEST_F(Launch, BL_127_StridesOfAnInnermostAxisOf1) {
   const auto rows = [&](int64_t n) { return tensor<bf16>(room, {n, 1}).with_strides({8, 2}); };
   EXPECT_EQ(message(product.launch({rows(2), rows(8), tensor<bf16>(d, {2, 8})})), "success");
   for (int i = 0; i < 16; ++i) EXPECT_EQ(float(d[i]), static_cast<float>((1 + i / 8) * (1 + i % 8))) << i;
+}
+
+/// Eight rows of 16 bytes or more through a tensor map: of `in` to `out`.
+template <class T>
+Kernel eight_rows() {
+  Kernel k{"eight_rows"};
+  auto [r, c, p, q] = k.dims("R", "C", "P", "Q");
+  const Tensor in = k.tensor<T>("in", {r, c}), out = k.tensor<T>("out", {p, q});
+  auto buf = k.buffer<T>(1, {8, 16});
+  auto full = k.barrier(1, 1);
+  k.grid(1);
+  k.task("main").warps(1).body([&] {
+    full[0].expect(buf.bytes());
+    full[0].load(buf[0], in, {0, 0});
+    full[0].wait(0);
+    k.fence();
+    buf[0].copy_to(out, {0, 0});
+    k.copies_drain();
+  });
+  return k;
+}
+
+// The same by a generic kernel and by a version that has the strides as constants.
+TEST_F(Launch, BL_119_BL_121_RowsOfTensorMapsCountInBytes) {
+  const auto rows_apart = [&]<class T>(int64_t columns, int64_t stride, T) {
+    const auto module = eight_rows<T>().module();
+    CompileOptions as;
+    as.as = "sm_90a";
+    const auto exe = engine.compile(*module, device, as);
+    if (!exe) return to_string(exe.error());
+    JitOptions o;
+    o.other_tensors.strides = true;
+    o.tier = Tier::Wait;
+    o.compile = as;
+    const JitFunction f(engine, device, "eight_rows", *module, o);
+    alignas(16) T in[8 * 512] = {}, out[2][8 * 16] = {};
+    for (int64_t i = 0; i < 8 * columns; ++i) in[i / columns * stride + i % columns] = T(static_cast<float>(i % 100));
+    const auto arguments = [&](T* to) {
+      return std::vector<Argument>{tensor<T>(in, {8, columns}).with_strides({stride, 1}), tensor<T>(to, {8, 16})};
+    };
+    const std::string said = message(exe->launch(arguments(out[0])));
+    EXPECT_EQ(message(f.launch(Stream(), arguments(out[1]))), said);
+    EXPECT_EQ(f.counters().failures, 0u);
+    if (said != "success") return said;
+    for (const auto& result : out)
+      for (int64_t i = 0; i < 8 * 16; ++i)
+        EXPECT_EQ(static_cast<float>(result[i]),
+                  i % 16 < columns ? static_cast<float>((i / 16 * columns + i % 16) % 100) : 0.f)
+            << i;
+    return said;
+  };
+  const auto refused = [](int64_t stride) {
+    return "argument `in` has a stride of " + std::to_string(stride) +
+           " bytes in dimension 0, no multiple of 16, which the copies of this target need: pad the rows";
+  };
+  EXPECT_EQ(rows_apart(511, 511, bf16()), refused(1022));
+  EXPECT_EQ(rows_apart(4, 6, 0.f), refused(24));
+  EXPECT_EQ(rows_apart(4, 4, 0.f), "success") << "16 bytes";
+  EXPECT_EQ(rows_apart(8, 8, int8_t{}), refused(8));
+  EXPECT_EQ(rows_apart(8, 16, int8_t{}), "success");
+  EXPECT_EQ(rows_apart(8, 8, bf16()), "success") << "16 bytes";
 }
 
 /// Program p writes p + add to element p.
@@ -151,6 +213,34 @@ TEST_F(Launch, BL_215_BL_217_AnArgumentOfOneIsLikeAnyOther) {
     EXPECT_EQ(out[0], int64_t{42} * from);
     EXPECT_EQ(out[1], count) << from;
   }
+}
+
+// The same where the number is known to the code: a constant, a multiple, a range.
+TEST_F(Launch, BL_215_BL_217_AVersionForOneIsLikeThoseForOthers) {
+  const std::tuple<const char*, Policy, size_t> policies[] = {
+      {"exact", Policy::exact(), 5},                  // 0, 1, 3, 16 and 42
+      {"powers of two", Policy::powers_of_two(), 4},  // up to 1, 4, 16 and 64
+      {"divisible by 16", Policy::divisible(16), 2},
+      {"divisible by 3", Policy::divisible(3), 2}};
+  const std::pair<int32_t, int> calls[] = {{1, 0}, {16, 4}, {3, 1}, {42, 5}, {0, 0}, {1, 0}};
+  const auto module = halvings().module();
+  TLXJIT_MUST(module);
+  for (const auto& [name, policy, versions] : policies)
+    for (const bool backwards : {false, true}) {  // 1 before 42, and 42 before 1
+      JitOptions o;
+      o.numbers = {{"from", policy}};
+      o.tier = Tier::Wait;
+      const JitFunction f(engine, device, "halvings", *module, o);
+      for (size_t i = 0; i < std::size(calls); ++i) {
+        const auto [from, count] = calls[backwards ? std::size(calls) - 1 - i : i];
+        int64_t out[2] = {-1, -1};
+        EXPECT_EQ(message(f.launch({tensor<int64_t>(out, {2}), from})), "success") << name << ' ' << from;
+        EXPECT_EQ(out[0], int64_t{42} * from) << name << ' ' << from;
+        EXPECT_EQ(out[1], count) << name << ' ' << from;
+      }
+      EXPECT_EQ(f.counters().failures, 0u) << name;
+      EXPECT_EQ(f.counters().versions, versions) << name;
+    }
 }
 
 TEST(LaunchPath, AllocatesNothing) {

@@ -1,6 +1,8 @@
 // tests/unit/runtime/many_processes_test.cpp — fresh processes that share a directory of compiled kernels.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <chrono>
+#include <filesystem>
+#include <set>
 #include <vector>
 
 #include "backends/cpu/sanitizers_p.h"
@@ -38,6 +40,31 @@ TEST(ManyProcesses, BL_183_EachKernelIsCompiledAtMostTwice) {
   const Told late = KeepKernels(place / "cache", "cpu", kernels).wait();
   EXPECT_EQ(late.compiles, 0);
   EXPECT_EQ(late.wrong, 0);
+}
+
+/// Names of the files that entries are kept in: their keys.
+std::set<std::string> keys_in(const std::string& directory) {
+  std::set<std::string> keys;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(directory))
+    if (file.is_regular_file() && file.path().filename().string().size() == 32) keys.insert(file.path().filename());
+  return keys;
+}
+
+// Programs that are started anew, at other addresses: a key that an address or a random name had part in would differ.
+TEST(ManyProcesses, BL_209_BL_203_KeysAreThoseOfEveryProcess) {
+  constexpr int kernels = 3;
+  const TemporaryDirectory place;
+  for (const char* directory : {"one", "two"}) {
+    const Told told = KeepKernels(place / directory, "cpu", kernels).wait();
+    EXPECT_EQ(told.compiles, kernels);
+    EXPECT_EQ(told.wrong, 0);
+  }
+  EXPECT_EQ(keys_in(place / "one").size(), size_t{kernels});
+  EXPECT_EQ(keys_in(place / "one"), keys_in(place / "two"));
+  const Told again = KeepKernels(place / "one", "cpu", kernels).wait();
+  EXPECT_EQ(again.compiles, 0);
+  EXPECT_EQ(again.disk_hits, kernels);
+  EXPECT_EQ(again.wrong, 0);
 }
 
 // Neither to compile nor to load is another program needed.

@@ -35,6 +35,8 @@ std::vector<float> run(const Executable& exe) {
 }
 
 struct Kept : EngineTest {
+  const std::shared_ptr<runtime::Events> events = std::make_shared<runtime::Events>();
+  uint64_t count(EventKind kind) const { return events->sums().count(kind); }
   MemoryCache::State state() const { return std::make_shared<runtime::ExecutableState>(device); }
   MemoryCache::State find(MemoryCache& cache, const std::string& key) const {
     return cache.get(key, {}, [&] { return state(); });
@@ -43,32 +45,32 @@ struct Kept : EngineTest {
 };
 
 TEST_F(Kept, BL_205_KeysOfOneHashAreTwoKernels) {
-  MemoryCache cache(8, [](std::string_view) -> size_t { return 7; });
+  MemoryCache cache(8, events, [](std::string_view) -> size_t { return 7; });
   const auto a = *find(cache, "a"), b = *find(cache, "b");
   EXPECT_NE(a, b);
   EXPECT_EQ(*find(cache, "a"), a);
   EXPECT_EQ(*find(cache, "b"), b);
-  EXPECT_EQ(cache.counts().made, 2u);
-  EXPECT_EQ(cache.counts().hits, 2u);
+  EXPECT_EQ(count(EventKind::memory_miss), 2u);
+  EXPECT_EQ(count(EventKind::memory_hit), 2u);
 }
 
 TEST_F(Kept, TheLeastRecentlyUsedIsDropped) {
-  MemoryCache cache(2);
+  MemoryCache cache(2, events);
   const auto a = *find(cache, "a"), b = *find(cache, "b");
   EXPECT_TRUE(find(cache, "a").ok());
   EXPECT_TRUE(find(cache, "c").ok());  // instead of b
-  EXPECT_EQ(cache.counts().evictions, 1u);
+  EXPECT_EQ(count(EventKind::memory_eviction), 1u);
   EXPECT_EQ(*find(cache, "a"), a);
   EXPECT_NE(*find(cache, "b"), b);
   EXPECT_EQ(b.use_count(), 1) << "a dropped kernel lives with its users only";
-  EXPECT_EQ(cache.counts().made, 4u);
+  EXPECT_EQ(count(EventKind::memory_miss), 4u);
 }
 
 TEST_F(Kept, NothingIsKeptWithoutRoom) {
-  MemoryCache cache(0);
+  MemoryCache cache(0, events);
   EXPECT_NE(*find(cache, "a"), *find(cache, "a"));
-  EXPECT_EQ(cache.counts().made, 2u);
-  EXPECT_EQ(cache.counts().hits, 0u);
+  EXPECT_EQ(count(EventKind::memory_miss), 2u);
+  EXPECT_EQ(count(EventKind::memory_hit), 0u);
 }
 
 std::atomic<int> hashes;   // that the cache has asked for, mostly under its lock
@@ -105,25 +107,25 @@ std::pair<MemoryCache::State, MemoryCache::State> two_that_ask(MemoryCache& cach
 }
 
 TEST_F(Kept, FailuresAreNotKeptAndWhoWaitedGetsTheSame) {
-  MemoryCache cache(8, watched_hash);
+  MemoryCache cache(8, events, watched_hash);
   const auto [first, second] = two_that_ask(cache, ErrorCode::compiler_failed);
   ASSERT_FALSE(first || second);
   EXPECT_EQ(first.error().message, "of the first");
   EXPECT_EQ(second.error().message, "of the first");
-  EXPECT_EQ(cache.counts().made, 1u);
+  EXPECT_EQ(count(EventKind::memory_miss), 1u);
   EXPECT_TRUE(find(cache, "a").ok());
 }
 
 TEST_F(Kept, WhoWaitedForOneThatTimedOutTriesByItself) {
-  MemoryCache cache(8, watched_hash);
+  MemoryCache cache(8, events, watched_hash);
   const auto [first, second] = two_that_ask(cache, ErrorCode::timed_out);
   ASSERT_FALSE(first || second);
   EXPECT_EQ(second.error().message, "of the second");
-  EXPECT_EQ(cache.counts().made, 2u);
+  EXPECT_EQ(count(EventKind::memory_miss), 2u);
 }
 
 TEST_F(Kept, WaitingForAnotherThreadCounts) {
-  MemoryCache cache(8);
+  MemoryCache cache(8, events);
   std::promise<void> end;
   std::atomic<bool> making = false;
   std::thread maker([&] {
@@ -141,12 +143,13 @@ TEST_F(Kept, WaitingForAnotherThreadCounts) {
   EXPECT_EQ(late.error().kind, ErrorKind::environment);
   EXPECT_EQ(late.error().message,
             "another thread compiles an equal kernel, and has not ended within this call's limit of 20 ms");
-  EXPECT_EQ(cache.counts().made, 1u);
-  EXPECT_EQ(cache.counts().hits, 0u);
+  EXPECT_EQ(count(EventKind::wait_ended), 1u);
+  EXPECT_EQ(count(EventKind::memory_miss), 1u);
+  EXPECT_EQ(count(EventKind::memory_hit), 0u);
   end.set_value();
   maker.join();
   EXPECT_TRUE(find(cache, "a").ok()) << "the other's compile is kept";
-  EXPECT_EQ(cache.counts().made, 1u);
+  EXPECT_EQ(count(EventKind::memory_miss), 1u);
 }
 
 TEST_F(Kept, LimitsAreCheckedAndHugeOnesAreNone) {
@@ -165,10 +168,10 @@ TEST_F(Kept, LimitsAreCheckedAndHugeOnesAreNone) {
 }
 
 TEST_F(Kept, AForkWhileTheLockIsHeldDoesNotHangTheChild) {
-  MemoryCache cache(8, watched_hash);
+  MemoryCache cache(8, events, watched_hash);
   stop_at = 0, hashes = 0;
   const auto kept = *find(cache, "kept");
-  EXPECT_TRUE(in_child([&] { return *find(cache, "kept") == kept && cache.counts().made == 1; }))
+  EXPECT_TRUE(in_child([&] { return *find(cache, "kept") == kept && count(EventKind::memory_miss) == 1; }))
       << "a child goes on with what was compiled";
   const int next = hashes + 1;
   stop_at = next;
@@ -185,7 +188,7 @@ TEST_F(Kept, AForkWhileTheLockIsHeldDoesNotHangTheChild) {
 }
 
 TEST_F(Kept, WhatTheMakerThrowsIsAnErrorAndNobodyWaitsForEver) {
-  MemoryCache cache(8);
+  MemoryCache cache(8, events);
   const auto thrown = cache.get("a", {}, []() -> MemoryCache::State { throw std::bad_alloc(); });
   ASSERT_FALSE(thrown);
   EXPECT_EQ(thrown.error().code, ErrorCode::out_of_resources);

@@ -1,20 +1,14 @@
 // tests/unit/runtime/no_memory_test.cpp — wherever memory runs out, calls give errors.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <atomic>
+#include <deque>
+
 #include "tests/support/allocations.h"
 #include "tests/unit/runtime/engine_fixture.h"
+#include "tests/unit/runtime/numbers_kernel.h"
 
 namespace tlxjit::runtime_test {
 namespace {
-
-/// x[p] = p.
-Kernel numbers() {
-  Kernel k{"numbers"};
-  const Index n = k.dim("N");
-  const Tensor x = k.tensor<int32_t>("x", {n});
-  k.grid(n);
-  k.task("main").body([&](Task& t) { x.store({k.program_id()}, t.full<int32_t>({1}, k.program_id())); });
-  return k;
-}
 
 /// Runs `fn` with memory for 0, 1, 2, … allocations until it gives true, which it does in the end.
 template <class Fn>
@@ -114,6 +108,68 @@ TEST(NoMemory, ToLaunchIsAnError) {
     return done.ok();
   });
   for (int32_t i = 0; i < 64; ++i) EXPECT_EQ(x[static_cast<size_t>(i)], i);
+}
+
+/// x[p] = p, of versions by N.
+JitFunction by_size(const Engine& engine, Tier tier) {
+  JitOptions o;
+  o.numbers = {{"N", Policy::exact()}};
+  o.tier = tier;
+  return {engine, *engine.device("cpu"), "numbers", [](const Signature&, const Config&) { return numbers(); }, o};
+}
+
+// The compiled kernels stay with the engine, so that the first round alone compiles.
+TEST(NoMemory, ToCallAFunctionIsAnErrorThatNobodyElseWaitsFor) {
+  const Engine engine(options());
+  for (const Tier tier : {Tier::Wait, Tier::Background}) {
+    std::vector<int32_t> x(64, -1);
+    const TensorArg all = tensor<int32_t>(x.data(), {64});
+    TLXJIT_MUST(by_size(engine, tier).prepare({all}));
+    TLXJIT_MUST(by_size(engine, tier).version({all}));
+    std::deque<JitFunction> functions;
+    for (int i = 0; i < 500; ++i) functions.push_back(by_size(engine, tier));
+    with_ever_more([&] {
+      const JitFunction& f = functions.back();
+      const Argument call[] = {all};
+      const auto done = f.launch(Stream(), call);
+      allow_allocations(-1);
+      EXPECT_TRUE(done || fine(done.error())) << to_string(done.error());
+      f.wait();
+      EXPECT_TRUE(f.launch({all}).ok());
+      f.wait();
+      EXPECT_EQ(f.counters().versions, 1u);
+      const bool whole = done.ok() && f.counters().misses == 1;
+      functions.pop_back();
+      return whole || functions.empty();
+    });
+  }
+}
+
+// The engine's thread runs out of memory on its way to the compile, and from there on.
+TEST(NoMemory, OfTheQueuesThreadIsAFailedCompile) {
+  std::atomic<int> allowed = -1;
+  EngineOptions o = options();
+  o.event = [&](const Event& e) {
+    if (e.kind == EventKind::version_started) allow_allocations(allowed);
+    if (e.kind == EventKind::version_ready || e.kind == EventKind::version_failed) allow_allocations(-1);
+  };
+  const Engine engine(o);
+  std::vector<int32_t> x(64, -1);
+  const TensorArg all = tensor<int32_t>(x.data(), {64});
+  TLXJIT_MUST(by_size(engine, Tier::Background).version({all}));
+  int n = 0;
+  for (uint64_t versions = 0; versions == 0 && n < 20000; n += 1 + n / 200) {
+    const JitFunction f = by_size(engine, Tier::Background);
+    TLXJIT_MUST(f.prepare({all}));
+    allowed = n;
+    EXPECT_TRUE(f.launch({all}).ok());
+    f.wait();
+    allowed = -1;
+    versions = f.counters().versions;
+    EXPECT_EQ(f.counters().failures, 1 - versions);
+  }
+  EXPECT_GT(n, 1);
+  EXPECT_LT(n, 20000);
 }
 
 }  // namespace

@@ -80,6 +80,25 @@ TEST_F(Options, WhatCannotBeReadIsToldAndLeftOut) {
   EXPECT_THAT(faults, ElementsAre("TLXJIT_DISK_CACHE is 'no', which is left out: it is 0 or 1"));
 }
 
+TEST_F(Options, NamesThatAreNearlyOnesAreTold) {
+  const std::pair<const char*, const char*> misspelt[] = {{"TLXJIT_CACHE_BYTE", "TLXJIT_CACHE_BYTES"},
+                                                          {"TLXJIT_CPU_THREAD5", "TLXJIT_CPU_THREADS"},
+                                                          {"TLXJIT_DIKS_CACHE", "TLXJIT_DISK_CACHE"},
+                                                          {"TLXJIT_CACHE_WAITMS", "TLXJIT_CACHE_WAIT_MS"}};
+  for (const auto& [name, meant] : misspelt) {
+    setenv(name, "0", 1);
+    static_cast<void>(read());
+    unsetenv(name);
+    EXPECT_THAT(faults, ElementsAre(std::string(name) + " is no option, and is left out; " + meant + " is one"));
+  }
+  for (const char* own : {"TLXJIT_MY_SERVICE", "TLXJIT_", "TLXJIT_CUBLAS_DIR", "XLXJIT_CACHE_BYTES"}) {
+    setenv(own, "0", 1);
+    static_cast<void>(read());
+    unsetenv(own);
+    EXPECT_THAT(faults, SizeIs(0)) << own;
+  }
+}
+
 TEST_F(Options, NothingIsReadWhereTheProgramSaysSo) {
   setenv("TLXJIT_CPU_THREADS", "3", 1);
   EngineOptions options;

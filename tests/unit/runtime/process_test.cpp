@@ -1,43 +1,27 @@
 // tests/unit/runtime/process_test.cpp — the process around an engine: forks, policies, limits, memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <malloc.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "backends/cpu/sanitizers_p.h"
+#include "src/runtime/compiler_use_p.h"
+#include "tests/support/slow_kernel.h"
 #include "tests/unit/runtime/child.h"
 #include "tests/unit/runtime/engine_fixture.h"
+#include "tests/unit/runtime/numbers_kernel.h"
+#include "tests/unit/runtime/restrictions.h"
 
 namespace tlxjit::runtime_test {
 namespace {
 
 using ::testing::HasSubstr;
-
-/// x[p] = p + salt, one program an element.
-Kernel numbers(int salt = 0) {
-  Kernel k{"numbers"};
-  const Index n = k.dim("N");
-  auto x = k.tensor<int32_t>("x", {n});
-  k.grid(n);
-  k.task("main").warps(1).body([&](Task& t) {
-    const Index p = k.program_id();
-    x.store({p}, t.full<int32_t>({1}, p + salt));
-  });
-  return k;
-}
 
 bool runs(const Executable& exe, int64_t n = 64, int salt = 0) {
   std::vector<int32_t> x(static_cast<size_t>(n), -1);
@@ -60,6 +44,47 @@ TEST(Process, BL_232_AForkedChildCompilesAndRuns) {
     return fresh.ok() && runs(*fresh, 64, 5);
   }));
   EXPECT_TRUE(runs(*exe)) << "the parent goes on";
+}
+
+TEST(Process, AChildForkedDuringACompileLaunchesAndDoesNotCompile) {
+  Engine engine(options());
+  auto device = engine.device("cpu");
+  TLXJIT_MUST(device);
+  auto exe = engine.compile(numbers(), *device);
+  TLXJIT_MUST(exe);
+  CompileOptions hurried;
+  hurried.time_limit = std::chrono::milliseconds(1);
+  constexpr int wrong = 1, refused = 7;
+  int status = 0;
+  for (int salt = 1; salt < 100 && status == 0; ++salt) {
+    if (engine.compile(numbers(salt), *device, hurried)) continue;  // else it was left behind, and runs
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      alarm(60);
+      if (!runs(*exe)) _exit(wrong);
+      auto fresh = engine.compile(numbers(-1), *device);
+      if (!fresh) _exit(fresh.error().code == ErrorCode::forked ? refused : wrong);
+      _exit(runs(*fresh, 64, -1) ? 0 : wrong);  // the parent's compile had just ended
+    }
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  }
+  EXPECT_EQ(WEXITSTATUS(status), refused);
+}
+
+TEST(Process, ACompilerThatAThreadIsInsideOfIsLostToChildren) {
+  runtime::CompilerUse use;
+  const auto enters = [&] { return use.enter(Stage::compile).ok(); };
+  EXPECT_TRUE(in_child(enters));
+  {
+    const auto inside = use.enter(Stage::compile);
+    ASSERT_TRUE(inside.ok());
+    EXPECT_TRUE(enters()) << "others of the process may be inside at once";
+    EXPECT_FALSE(in_child(enters));
+    EXPECT_FALSE(in_child([&] { return static_cast<bool>(in_child(enters)); })) << "and to theirs";
+  }
+  EXPECT_TRUE(in_child(enters));
 }
 
 /// Threads of this process but the caller that may get the signal.
@@ -97,24 +122,8 @@ TEST(Process, BL_013_AnEmptyGridIsNothingToDo) {
   }
 }
 
-/// From here on the process may not make memory executable.
-bool refuse_executable_memory() {
-  const auto arg2 = static_cast<uint32_t>(offsetof(seccomp_data, args) + 2 * sizeof(uint64_t));
-  sock_filter filter[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 1, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, arg2),  // protection, of both
-      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog program{static_cast<unsigned short>(std::size(filter)), filter};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 TEST(Process, BL_248_APolicyAgainstExecutableMemoryIsNamed) {
-  if (!in_child(refuse_executable_memory)) GTEST_SKIP() << "the system has no seccomp filters";
+  if (!in_child(refuse_executable_memory)) GTEST_SKIP() << "NOT RUN: the system has no seccomp filters";
   Engine engine(options());
   auto device = engine.device("cpu");
   TLXJIT_MUST(device);
@@ -140,29 +149,19 @@ TEST(Process, BL_246_FeaturesThatAreLeftOutAreNotNeeded) {
     TLXJIT_MUST(exe);
     EXPECT_TRUE(runs(*exe)) << without;
   }
-  EngineOptions o = options();
-  o.cpu_without_features = "avx512f,warp-drive";
-  Engine engine(o);
-  auto exe = engine.compile(numbers(), *engine.device("cpu"));
-  ASSERT_FALSE(exe.ok());
-  EXPECT_THAT(exe.error().message, HasSubstr("there is no CPU feature 'warp-drive'; there are "));
-}
-
-/// Takes LLVM seconds.
-Kernel slow() {
-  Kernel k{"slow"};
-  auto x = k.tensor<float>("x", {1});
-  k.grid(1);
-  k.task("main").warps(1).body([&](Task& t) {
-    Tile row = t.iota({1, 32}, 1).to<float>();
-    Tile sums = t.full<float>({1}, 0.0f);
-    for (int i = 0; i < 1500; ++i) {
-      sums = sums + sum(row, 1);
-      row = row + 1.0f;
-    }
-    x.store({0}, sums);
-  });
-  return k;
+  const std::pair<const char*, const char*> wrong[] = {
+      {"avx512f,warp-drive", "there is no CPU feature 'warp-drive'; there are "},
+      {"64bit", "no code for this host is without the CPU feature '64bit'"},
+      {"avx,sse2", "no code for this host is without the CPU feature 'sse2'"}};
+  for (const auto& [without, why] : wrong) {
+    EngineOptions o = options();
+    o.cpu_without_features = without;
+    Engine engine(o);
+    auto exe = engine.compile(numbers(), *engine.device("cpu"));
+    ASSERT_FALSE(exe.ok()) << without;
+    EXPECT_EQ(exe.error().kind, ErrorKind::user);
+    EXPECT_THAT(exe.error().message, HasSubstr(why));
+  }
 }
 
 TEST(Process, ACompilePastItsLimitIsAnErrorAndTheEngineGoesOn) {

@@ -8,6 +8,7 @@ extern "C" __attribute__((visibility("default"))) const tlxjit_cpu_backend* tlxj
                                              "other",
                                              "none",
                                              "",
+                                             "nothing",
                                              nullptr,
                                              nullptr,
                                              nullptr,

@@ -83,23 +83,57 @@ TEST(Sweeper, BL_211_TheBoundIsHeldWhileEntriesArePublished) {
   EXPECT_GT(cache.counters().evictions, 800u);
 }
 
-TEST(Sweeper, AnEngineThatEndsDoesNotWaitForItsSweep) {
+TEST(Sweeper, ProcessesThatPublishAsTheyEndKeepTheBound) {
   const TemporaryDirectory place(memory_disk());
+  for (int n = 0; n < 40; ++n) make(place.path(), 0).publish(entry_of(n, 1000));
+  for (int n = 40; n < 44; ++n) {
+    age(place / "v1/swept", 4000);
+    const auto begin = std::chrono::steady_clock::now();
+    make(place.path(), 20000).publish(entry_of(n, 1000));
+    // An end that took longer may have cut the sweep off.
+    const bool whole = std::chrono::steady_clock::now() - begin < std::chrono::seconds(1);
+    EXPECT_TRUE(!whole || bytes_in(place.path()) <= 20000u) << n << ": " << bytes_in(place.path());
+  }
+}
+
+void many_entries(const TemporaryDirectory& place) {
   for (int n = 0; n < 5000; ++n) {
     const std::string file = file_of(place.path(), key_of(entry_of(n)));
     fs::create_directories(fs::path(file).parent_path());
     write_file(file, std::vector<char>(10));
   }
   for (const auto& made : fs::recursive_directory_iterator(place.path())) chmod(made.path().c_str(), 0700);
-  {
-    DiskCache cache = make(place.path(), 100);
-    cache.publish(entry_of(1));
-  }
+}
+
+TEST(Sweeper, ASweepThatItsProcessDoesNotLiveToEndIsStillDue) {
+  const TemporaryDirectory place(memory_disk());
+  many_entries(place);
+  constexpr uint64_t bound = 40000;
   EXPECT_TRUE(in_child([&] {
-    DiskCache cache = make(place.path(), 100);
-    cache.publish(entry_of(2));
+    DiskCache cache = make(place.path(), bound);
+    cache.publish(entry_of(1));
+    while (!fs::exists(place / "v1/swept")) usleep(100);
+    _exit(0);  // as the sweep begins
     return true;
-  })) << "and a process may end at any time";
+  }));
+  DiskCache cache = make(place.path(), bound);
+  cache.publish(entry_of(2));
+  cache.wait_for_sweep();
+  EXPECT_LE(bytes_in(place.path()), bound);
+}
+
+TEST(Sweeper, AStampThatIsMadeTellsOfNoSweepYet) {
+  const TemporaryDirectory place(memory_disk());
+  {
+    DiskCache cache = make(place.path(), 0);
+    for (int n = 0; n < 50; ++n) cache.publish(entry_of(n, 1000));
+    cache.wait_for_sweep();
+  }
+  write_file(place / "v1/swept", {});  // by a process that got no further
+  DiskCache cache = make(place.path(), 20000);
+  cache.publish(entry_of(100, 1000));
+  cache.wait_for_sweep();
+  EXPECT_LE(bytes_in(place.path()), 16000u);
 }
 
 TEST(Sweeper, TheSweepersThreadGetsNoSignals) {

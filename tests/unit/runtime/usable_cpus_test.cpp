@@ -4,11 +4,12 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <thread>
+
+#include "tests/unit/runtime/temporary_directory.h"
 
 namespace tlxjit::runtime {
 namespace {
@@ -17,9 +18,8 @@ namespace fs = std::filesystem;
 
 /// A folder that stands for `/`.
 struct Root {
-  fs::path path = fs::temp_directory_path() / ("tlxjit_cgroup_" + std::to_string(getpid()));
-  Root() { fs::create_directories(path); }
-  ~Root() { fs::remove_all(path); }
+  runtime_test::TemporaryDirectory place;
+  fs::path path = place.path();
   void file(const std::string& name, const std::string& text) const {
     fs::create_directories((path / name).parent_path());
     std::ofstream(path / name) << text;
