@@ -12,9 +12,9 @@ class Cache(Case):
         super().setUp()
         self.cache = self.folder / "cache"
 
-    def fill(self, count=5):
-        done = subprocess.run([os.environ["TLXJIT_ENTRIES"], self.cache, str(count)], capture_output=True, text=True,
-                              check=True)
+    def fill(self, count=5, name="kernel"):
+        done = subprocess.run([os.environ["TLXJIT_ENTRIES"], self.cache, str(count), name], capture_output=True,
+                              text=True, check=True)
         return sorted(done.stdout.split())
 
     def file_of(self, key):
@@ -40,6 +40,27 @@ class Listing(Cache):
         self.assertEqual(self.run_json("cache", "clear")["removed"], 0)
         self.assertFalse(self.cache.exists())
 
+    def test_a_directory_that_is_named_must_be_there(self):
+        nowhere = self.folder / "nowhere"
+        for command in (["ls"], ["stat"], ["verify"], ["verify", "--remove"], ["trim", "--to", "0"], ["clear"],
+                        ["export", self.folder / "b"]):
+            error = self.error("cache", *command, "--dir", nowhere, code=ENVIRONMENT)
+            self.assertEqual(error["message"], f"cannot open {nowhere}: No such file or directory")
+        self.error("explain", "0" * 32, "--dir", nowhere, code=ENVIRONMENT)
+        self.error("cache", "ls", "--system", "--dir", nowhere, code=ENVIRONMENT)
+        self.assertFalse(nowhere.exists() or (self.folder / "b").exists())
+
+    def test_a_directory_that_is_no_cache(self):
+        other = self.folder / "other"
+        other.mkdir(mode=0o700)
+        (other / "file").write_text("x")
+        warning = f"{other} holds no cache: there is no folder v1 in it"
+        for command in (["ls"], ["stat"], ["verify"], ["trim", "--to", "0"], ["clear"]):
+            self.assertEqual(self.run_json("cache", *command, "--dir", other)["warning"], warning)
+            self.assertEqual(self.run_program("cache", *command, "--dir", other).stderr.decode(), f"warning: {warning}\n")
+        self.fill()
+        self.assertNotIn("warning", self.run_json("cache", "ls", "--dir", self.cache))
+
     def test_ls(self):
         keys = self.fill()
         document = self.run_json("cache", "ls")
@@ -56,10 +77,17 @@ class Listing(Cache):
         entries = self.run_json("cache", "ls", "--long")["entries"]
         self.assertEqual(sorted(entry["kernel"] for entry in entries), [f"kernel{i}" for i in range(5)])
         self.assertEqual({entry["target"] for entry in entries}, {"cpu"})
+        self.assertEqual({(entry["as"], entry["promises"]) for entry in entries}, {("cpu", "nothing")})
         self.assertEqual(sorted(entry["image_bytes"] for entry in entries), list(range(1000, 1005)))
         self.spoil(keys[0])
         bad = [entry for entry in self.run_json("cache", "ls", "-l")["entries"] if "bad" in entry]
         self.assertEqual([entry["key"] for entry in bad], [keys[0]])
+
+    def test_long_of_names_made_to_mislead(self):
+        keys = self.fill(count=1, name="k\n0123  9 a row\x1b[2J")
+        lines = self.run_program("cache", "ls", "-l").stdout.decode().splitlines()
+        self.assertEqual([line.split()[0] for line in lines], keys)
+        self.assertTrue(lines[0].endswith(r"  k\x0a0123  9 a row\x1b[2J0  cpu  nothing"), lines)
 
     def test_stat(self):
         keys = self.fill()
@@ -76,6 +104,11 @@ class Listing(Cache):
         self.assertEqual(self.keys("--dir", self.cache), keys)
         done = self.run_program("cache", "ls", "--dir", "cache", cwd=self.folder)  # relative to where one is
         self.assertEqual(len(done.stdout.splitlines()), 5)
+        # Behind a link, `..` is what the system says.
+        (self.folder / "far" / "deep").mkdir(parents=True)
+        (self.folder / "link").symlink_to("far/deep")
+        self.assertEqual(self.keys("--dir", f"{self.folder}/link/../../cache"), keys)
+        self.error("cache", "ls", "--dir", f"{self.folder}/link/../cache", code=ENVIRONMENT)
 
 
 class Verify(Cache):
@@ -127,6 +160,7 @@ class Bundles(Cache):
         document = self.run_json("cache", "export", bundle)
         self.assertEqual(document["entries"], 5)
         self.assertEqual(document["file"], str(bundle))
+        self.assertEqual(self.run_json("cache", "stat", "--bundle", bundle.name, cwd=self.folder)["entries"], 5)
         self.run_json("cache", "clear")
         self.assertEqual(self.keys("--bundle", bundle), keys)
         self.assertEqual(self.run_json("cache", "verify", "--bundle", bundle)["good"], 5)
@@ -141,7 +175,7 @@ class Bundles(Cache):
         error = self.error("cache", "export", bundle, "0" * 32)
         self.assertIn("there is no entry " + "0" * 32, error["message"])
         self.spoil(keys[0])
-        error = self.error("cache", "export", bundle, code=None)
+        error = self.error("cache", "export", bundle, code=REFUSED)  # as verify says it
         self.assertEqual(error["code"], "bad_content")
         self.assertIn("tlxjit cache verify --remove", error["log"][-1])
         self.assertFalse(bundle.exists())
@@ -149,9 +183,18 @@ class Bundles(Cache):
         for command in (["clear"], ["trim", "--to", "0"], ["verify", "--remove"]):
             self.assertIn("a bundle is only read", self.error("cache", *command, "--bundle", bundle)["message"])
         bundle.write_bytes(bundle.read_bytes()[:-1])
-        self.assertEqual(self.error("cache", "ls", "--bundle", bundle, code=None)["code"], "bad_content")
+        self.assertEqual(self.error("cache", "ls", "--bundle", bundle)["code"], "bad_content")
         self.assertIn("No such file", self.error("cache", "ls", "--bundle", "/nowhere", code=ENVIRONMENT)["message"])
         self.error("cache", "export", "/nowhere/b", *keys[1:], code=ENVIRONMENT)
+
+
+    def test_there_is_no_empty_bundle(self):
+        bundle = self.folder / "kernels.bundle"
+        self.assertIn("and no bundle is written", self.error("cache", "export", bundle)["message"])
+        self.cache.mkdir(mode=0o700)
+        error = self.error("cache", "export", bundle, "--dir", self.cache)
+        self.assertTrue(error["message"].endswith("holds no cache: there is no folder v1 in it"), error)
+        self.assertFalse(bundle.exists())
 
 
 class Places(Cache):
@@ -170,6 +213,23 @@ class Places(Cache):
         for name in ("TLXJIT_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
             self.environment.pop(name, None)
         self.error("cache", "stat", code=ENVIRONMENT)
+
+    def test_system_of_the_environment(self):
+        keys = self.fill()
+        self.environment.pop("TLXJIT_SYSTEM_CACHE_DIR", None)
+        for command in ("cache", "ls"), ("explain", keys[0]):
+            self.assertIn("TLXJIT_SYSTEM_CACHE_DIR names none", self.error(*command, "--system", code=ENVIRONMENT)["message"])
+        self.environment["TLXJIT_CACHE_DIR"] = "/nowhere"
+        self.environment["TLXJIT_SYSTEM_CACHE_DIR"] = str(self.cache)
+        self.assertIn("only read", self.error("cache", "clear", "--system")["message"])
+        if os.geteuid() == 0:
+            self.assertEqual(self.keys("--system"), keys)
+        else:  # it is the one that is looked at, and it is not root's
+            error = self.error("cache", "ls", "--system", code=ENVIRONMENT)
+            self.assertEqual(error["code"], "untrusted")
+            self.assertIn(str(self.cache), error["message"])
+        self.environment["TLXJIT_SYSTEM_CACHE_DIR"] = str(self.folder / "other")
+        self.assertEqual(self.run_json("cache", "stat", "--system")["entries"], 0)
 
     def test_system(self):
         if os.geteuid() == 0:

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import json
 import os
+import pathlib
+import pty
 import subprocess
 import unittest
 
-from program import DONE, ENVIRONMENT, PROGRAM, USAGE, Case, text
+from program import DONE, ENVIRONMENT, PROGRAM, REFUSED, USAGE, Case, text
 
 COMMANDS = ["devices", "compile", "run", "explain", "warm", "cache", "completion"]
 CACHE_COMMANDS = ["ls", "stat", "verify", "trim", "clear", "export"]
@@ -23,12 +25,16 @@ class Help(Case):
             self.assertIn(f"\n  {code}  ", said)
 
     def test_in_json(self):
-        self.assertIn("Usage", self.run_json("--help")["help"])
+        for command in [], ["warm"], ["cache"], ["cache", "ls"]:
+            document = self.run_json(*command, "--help")
+            self.assertEqual(document["command"], " ".join(command))
+            self.assertEqual(document["help"], self.run_program(*command, "--help").stdout.decode())
 
     def test_version(self):
         said = self.run_program("--version").stdout.decode()
         self.assertRegex(said, r"^tlxjit \d+\.\d+\.\d+\n$")
-        self.assertEqual(self.run_json("--version")["version"], said.split()[1])
+        document = self.run_json("--version")
+        self.assertEqual(document, {"command": "", "ok": True, "exit_code": 0, "version": said.split()[1]})
 
 
 class Usage(Case):
@@ -58,7 +64,7 @@ class Usage(Case):
             (["cache", "trim"], "--to is required"),
             (["cache", "trim", "--to", "much"], "much"),
             (["cache", "ls", "--bundle", "a", "--dir", "b"], "--bundle"),
-            (["cache", "ls", "--system"], "--dir"),
+            (["cache", "ls", "--system", "--bundle", "a"], "--bundle"),
             (["cache", "export", "f", "xyz"], "'xyz' is no key"),
             (["completion", "fish"], "fish"),
             (["completion"], "shell is required"),
@@ -110,6 +116,20 @@ class Output(Case):
         self.assertEqual(done.returncode, ENVIRONMENT)
         self.assertIn(b"cannot write to standard output", done.stderr)
 
+    def test_standard_error_that_takes_nothing(self):
+        bad = self.folder / "bad.tlx"
+        bad.write_text("tlx 1 portable\nnonsense")
+        for arguments, code in [(f'compile "{text("gemm")}" --to portable', DONE), (f'compile "{bad}"', REFUSED),
+                                ("frobnicate", USAGE), ("compile /nowhere.tlx", ENVIRONMENT),
+                                (f'compile "{text("gemm")}" --to portable >/dev/full', ENVIRONMENT),
+                                (f'compile "{text("gemm")}" --to portable >&-', ENVIRONMENT)]:
+            for error in ("2>&-", "2>/dev/full"):
+                with self.subTest(arguments, error=error):
+                    line = f'exec "{PROGRAM}" {arguments} {error}'
+                    done = subprocess.run(["sh", "-c", line], stdout=subprocess.PIPE, env=self.environment)
+                    self.assertEqual(done.returncode, code)
+                    self.assertEqual(done.stdout.startswith(b"tlx 1 portable\nkernel"), code == DONE)
+
     def test_bytes_that_are_no_text(self):
         # JSON is UTF-8, whatever a file's name is.
         name = b"no\xff\xfewhere.tlx"
@@ -117,6 +137,24 @@ class Output(Case):
                               env=self.environment)
         self.assertEqual(done.returncode, ENVIRONMENT)
         self.assertIn("no\ufffd\ufffdwhere.tlx", json.loads(done.stdout)["error"]["message"])
+
+    # Escapes, C1 controls in both forms, marks of direction; an accent, an emoji and a tab are none.
+    STEERS = b"a\x1b[2J \x7f \x9b \xc2\x9b \xe2\x80\xae \xd8\x9c \xe2\x81\xa6 \xed\xa0 \xc0\xaf \xc3\xa9 \xf0\x9f\x98\x80\tz.tlx"
+    WRITTEN_OUT = ("a\\x1b[2J \\x7f \\x9b \\u009b \\u202e \\u061c \\u2066 \\xed\\xa0 \\xc0\\xaf \u00e9 \U0001f600\tz.tlx").encode()
+
+    def test_no_name_steers_a_terminal(self):
+        for words in [b"compile", self.STEERS], [self.STEERS]:
+            done = subprocess.run([PROGRAM.encode(), *words], capture_output=True, env=self.environment)
+            self.assertIn(self.WRITTEN_OUT, done.stderr)
+        kernel = self.folder / "kernel.tlx"
+        kernel.write_bytes(pathlib.Path(text("vector_add")).read_bytes().replace(b'"vector_add"', b'"v\xe2\x80\xaea"'))
+        words = [PROGRAM, "compile", kernel, "--to", "portable"]
+        self.assertIn("v\u202ea", subprocess.run(words, capture_output=True, check=True).stdout.decode())
+        terminal, its_end = pty.openpty()
+        subprocess.run(words, stdout=its_end, check=True)
+        os.close(its_end)
+        self.assertIn(rb"v\u202ea", os.read(terminal, 4096))
+        os.close(terminal)
 
 
 class Devices(Case):

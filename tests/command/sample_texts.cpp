@@ -1,9 +1,10 @@
-// tests/command/sample_texts.cpp — writes the samples' kernels as text files, for the tests of the command line.
+// tests/command/sample_texts.cpp — the kernels that the tests of the command line have as text files.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <cstdio>
 #include <fstream>
 
 #include "samples/common/kernels.h"
+#include "tests/support/slow_kernel.h"
 
 namespace {
 
@@ -27,5 +28,6 @@ int main(int argc, char** argv) {
          write(folder + "softmax_rows.tlx", samples::softmax_rows(64), false) ||
          write(folder + "gemm.tlx", samples::gemm(), true) ||
          write(folder + "matmul_ring.tlx", samples::matmul_ring(small), false) ||
-         write(folder + "flash_attention.tlx", samples::flash_attention(64), true);
+         write(folder + "flash_attention.tlx", samples::flash_attention(64), true) ||
+         write(folder + "slow.tlx", tlxjit::slow(), false);
 }

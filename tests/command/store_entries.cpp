@@ -1,5 +1,6 @@
 // tests/command/store_entries.cpp — fills a directory with entries of a cache, for the tests of the command line:
-// prints their keys. The images are made up. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// prints their keys. The images are made up.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <cstdio>
 #include <cstdlib>
 
@@ -9,12 +10,12 @@
 
 int main(int argc, char** argv) {
   using namespace tlxjit;
-  if (argc != 3) return std::fprintf(stderr, "usage: store_entries DIRECTORY COUNT\n"), 2;
+  if (argc != 3 && argc != 4) return std::fprintf(stderr, "usage: store_entries DIRECTORY COUNT [NAME]\n"), 2;
   auto store = directory_store({.path = argv[1]});
   if (!store) return std::fprintf(stderr, "%s\n", to_string(store.error()).c_str()), 1;
   for (int i = 0; i < std::atoi(argv[2]); ++i) {
     runtime::Entry entry;
-    entry.kernel = "kernel" + std::to_string(i);
+    entry.kernel = (argc > 3 ? argv[3] : "kernel") + std::to_string(i);
     entry.target = "cpu";
     entry.material =
         "what kernel " + std::to_string(i) + " depends on\nand more\n" + std::string("tlx 1 portable").append(50, '\n');

@@ -24,7 +24,7 @@ constexpr const char* exit_codes =
     "  4  a fault of tlxjit itself\n"
     "With --json, standard output is one document with the members command, ok, exit_code and those that the help of\n"
     "the command lists, or, of a failure, error: {kind, stage, code, message, file?, line?, log?, key?}. A ? marks\n"
-    "what may not be there. --help and --version give their text in the members help and version.";
+    "what may not be there. --help gives its text in the member help, --version its number in the member version.";
 
 std::string check_named(const std::string& text) {
   return text.find('=') == std::string::npos || text[0] == '=' ? "'" + text + "' is not of the form NAME=TEXT" : "";
@@ -44,10 +44,10 @@ std::string check_dim(const std::string& text) {
   return "'" + text + "': a dim is a number from 0 to 2147483647";
 }
 
-/// Stores take absolute paths alone.
+/// Stores take absolute paths alone. What `..` is behind a link, the store's own walk finds.
 std::string absolute(std::string path) {
   std::error_code error;
-  auto whole = std::filesystem::absolute(path, error).lexically_normal().string();
+  auto whole = std::filesystem::absolute(path, error).string();
   return error ? path : whole;
 }
 
@@ -245,26 +245,36 @@ class Builder {
                                      "$HOME/.cache/tlxjit")
                           ->transform(absolute)
                           ->type_name("DIR");
-    app.add_option("--bundle", choice.bundle, "A bundle, as export writes it, in place of a directory")
-        ->type_name("FILE")
-        ->excludes(directory);
-    app.add_flag("--system", choice.system, "The directory is the system's: root's, with all that is in it")
-        ->needs(directory);
+    auto* bundle = app.add_option("--bundle", choice.bundle, "A bundle, as export writes it, in place of a directory")
+                       ->transform(absolute)
+                       ->type_name("FILE")
+                       ->excludes(directory);
+    app.add_flag("--system", choice.system,
+                 "The directory is the system's: root's, with all that is in it; default: TLXJIT_SYSTEM_CACHE_DIR")
+        ->excludes(bundle);
   }
 
   void warm(CLI::App& app) {
     auto options = std::make_shared<WarmCommand>();
-    CLI::App& sub = command(app, "warm", "Compile the keys of a JitFunction's manifest into the disk cache",
-                            [options, &to = to_] { return cli::warm(*options, to.common); });
-    sub.add_option("manifest", options->manifest, "A manifest, or one key, as JSON; - is standard input")
-        ->type_name("FILE.json")
-        ->required();
+    CLI::App& sub = command(
+        app, "warm", "Compile kernels' generic versions, and the keys of JitFunctions' manifests, into the disk cache",
+        [options, &to = to_] { return cli::warm(*options, to.common); });
+    sub.add_option("manifest", options->manifests, "Manifests, or single keys, as JSON; - is standard input")
+        ->type_name("FILE.json");
     sub.add_option("-k,--kernel", options->kernels,
                    "Portable text of a generic kernel, as tlxjit::print writes it of what the generator gives. May be "
                    "repeated; keys find theirs by its hash")
         ->allow_extra_args(false)
         ->type_name("FILE.tlx")
         ->required();
+    sub.add_flag("--no-generic", options->no_generic,
+                 "The keys alone: not each kernel's generic version, which `prepare` and calls without a version of "
+                 "their own want");
+    sub.add_option("--target", options->targets,
+                   "Generic versions for this target, too: cpu, sm_90a. Those of a kernel that keys name are for what "
+                   "these are for; else, for what any key is for. May be repeated")
+        ->allow_extra_args(false)
+        ->type_name("TARGET");
     sub.add_option("-j,--threads", options->threads, "Threads that compile")
         ->check(CLI::Range(1, 64).description(""))
         ->type_name("N");
@@ -276,8 +286,19 @@ class Builder {
     sub.footer(
         "Keys for sm_90a need NVRTC and no GPU. A program finds what was compiled if its tlxjit, its compilers and, "
         "for\n"
-        "the CPU, its processor are those of this one. The exit code is 1 if a key failed; the others are there.\n"
-        "JSON: keys, compiled, found, failed, errors: [error], log: [text].");
+        "the CPU, its processor are those of this one. The exit code is 1 if a version failed, or a key's kernel was "
+        "not\n"
+        "given; the others are there. It is 3 if what was compiled is not in the cache.\n"
+        "JSON: keys, generic: versions, compiled, found, failed, other_kernels: keys of kernels that were not given, "
+        "not_kept,\n"
+        "errors: [error with kernel: a name, key?: the manifest's, as text, promises, hash?: 32 digits that name what "
+        "is\n"
+        "compiled], log: [text].");
+    sub.parse_complete_callback([options] {
+      if (options->manifests.empty() && options->targets.empty()) throw CLI::RequiredError("manifest, or --target,");
+      if (options->no_generic && options->manifests.empty())
+        throw CLI::RequiredError("manifest, where --no-generic is given,");
+    });
   }
 
   template <class Fn>
@@ -285,7 +306,9 @@ class Builder {
                           const std::shared_ptr<CacheCommand>& options, Fn fn) {
     CLI::App& sub = command(parent, name, description, [options, fn, &to = to_] { return fn(*options, to.common); });
     store(sub, options->store);
-    sub.footer(std::string("JSON: store, ") + members + ".");
+    sub.footer(std::string("A directory that is named must be there; one that never was a cache is told, as warning.\n"
+                           "JSON: store, warning?, ") +
+               members + ".");
     return sub;
   }
 
@@ -295,23 +318,28 @@ class Builder {
     common(cache);
     auto options = std::make_shared<CacheCommand>();
     store_command(cache, "ls", "List the entries, those used last first",
-                  "entries: [{key, bytes, last_use?}], with --long also kernel, target, image_bytes, or bad: why",
+                  "entries: [{key, bytes, last_use?}], with --long also kernel, target, image_bytes, and\n"
+                  "as?: what it is lowered for, promises?: what it counts on in calls, or bad: why",
                   options, cache_ls)
-        .add_flag("-l,--long", options->details, "Kernel and target too, which reads every entry");
+        .add_flag("-l,--long", options->details, "Kernel, target and promises too, which reads every entry");
     store_command(cache, "stat", "Count the entries and their bytes",
                   "entries, bytes, largest_bytes, last_use?, oldest_use?", options, cache_stat);
-    store_command(cache, "verify", "Check that every entry is whole; 1 is the exit code if one is not",
+    store_command(cache, "verify", "Check that every entry is whole; the exit code is 1 if one is not",
                   "good, bad: [{key, why}], removed", options, cache_verify)
         .add_flag("--remove", options->remove, "Take bad entries away; the exit code is 0 then");
     store_command(cache, "trim", "Take away the entries that were used longest ago",
                   "removed, removed_bytes, left_behind: files of writers that died", options, cache_trim)
-        .add_option("--to", options->most_bytes, "Bytes that may stay, say 512M or 2G")
+        .add_option("--to", options->most_bytes,
+                    "Bytes that may stay, say 512M or 2G: K, M, G, T are powers of 1024, and so are KB, KiB, …")
         ->transform(CLI::AsSizeValue(false))
         ->type_name("SIZE")
         ->required();
     store_command(cache, "clear", "Take all entries away", "removed, removed_bytes, left_behind", options, cache_clear);
-    CLI::App& bundle = store_command(cache, "export", "Write entries to a bundle, one file that a service ships",
-                                     "file, entries, bytes", options, cache_export);
+    CLI::App& bundle =
+        store_command(cache, "export",
+                      "Write entries to a bundle, one file that a service ships; where one is not whole, or there is "
+                      "none, nothing is written and the exit code is 1",
+                      "file, entries, bytes", options, cache_export);
     bundle.add_option("file", options->output, "The bundle")->type_name("FILE")->required();
     bundle.add_option("key", options->keys, "Keys of the entries; default: all")->check(check_key)->type_name("KEY");
   }

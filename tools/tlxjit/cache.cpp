@@ -5,10 +5,14 @@
 
 #include <algorithm>
 
+#include "src/runtime/entry_p.h"
 #include "src/runtime/guard_p.h"
+#include "tlxjit/ir/text.h"
 #include "tools/tlxjit/commands.h"
 #include "tools/tlxjit/progress.h"
+#include "tools/tlxjit/promises.h"
 #include "tools/tlxjit/stores.h"
+#include "tools/tlxjit/visible.h"
 
 namespace tlxjit::cli {
 
@@ -25,6 +29,7 @@ std::string time_of(TimePoint at) {
 struct Opened {
   std::shared_ptr<Store> store;
   std::vector<StoredEntry> entries;  ///< those used last first, then by key
+  std::string warning = {};
 
   uint64_t bytes() const {
     uint64_t sum = 0;
@@ -34,6 +39,9 @@ struct Opened {
   Report report() const {
     Report report;
     report.json["store"] = store->describe();
+    if (warning.empty()) return report;
+    report.json["warning"] = warning;
+    report.notes = "warning: " + warning + "\n";
     return report;
   }
 };
@@ -46,7 +54,7 @@ Result<Opened> open_entries(const CacheCommand& command, bool writes = false) {
   std::ranges::sort(*entries, [](const StoredEntry& a, const StoredEntry& b) {
     return a.last_use != b.last_use ? a.last_use > b.last_use : a.key < b.key;
   });
-  return Opened{std::move(*store), std::move(*entries)};
+  return Opened{std::move(*store), std::move(*entries), no_cache_text(command.store)};
 }
 
 Json entry_json(const StoredEntry& entry) {
@@ -55,13 +63,16 @@ Json entry_json(const StoredEntry& entry) {
   return json;
 }
 
-/// What is wrong with an entry, if anything; an Error where it cannot be read. Nothing where it has gone meanwhile.
-Result<std::optional<Result<EntryFacts>>> checked(Store& store, const std::string& key) {
+/// An entry, or what is wrong with it; an Error where it cannot be read. Nothing where it has gone meanwhile.
+Result<std::optional<Result<runtime::Entry>>> checked(Store& store, const std::string& key) {
   auto bytes = store.get(key);
   if (!bytes) return bytes.error();
-  if (!*bytes) return std::optional<Result<EntryFacts>>();
-  return std::optional(check_entry(key, **bytes));
+  if (!*bytes) return std::optional<Result<runtime::Entry>>();
+  return std::optional(runtime::decode(**bytes, key));
 }
+
+/// Anyone can write an entry: what is in it must not write rows of its own.
+std::string on_a_line(std::string_view text) { return visible(text, ""); }
 
 }  // namespace
 
@@ -78,11 +89,17 @@ Result<Report> cache_ls(const CacheCommand& command, const CommonOptions& common
       auto check = checked(*opened->store, entry.key);
       if (!check) return check.error();
       if (*check && **check) {
-        const EntryFacts& facts = ***check;
+        const runtime::Entry& facts = ***check;
         json["kernel"] = facts.kernel;
         json["target"] = facts.target;
-        json["image_bytes"] = facts.image_bytes;
-        details = fmt::format("  {}  {}", facts.kernel, facts.target);
+        json["image_bytes"] = facts.image.size();
+        details = fmt::format("  {}  {}", on_a_line(facts.kernel), on_a_line(facts.target));
+        if (const auto module = parse(facts.module)) {
+          json["as"] = module->target;
+          json["promises"] = promises_of(*module);
+          if (!facts.target.starts_with(module->target)) details += on_a_line(" as " + module->target);
+          details += "  " + on_a_line(promises_of(*module));
+        }
       } else {
         json["bad"] = *check ? (**check).error().message : "gone meanwhile";
         details = "  bad: " + json["bad"].get<std::string>();
@@ -158,14 +175,14 @@ namespace {
 Result<Report> taken_away(const CacheCommand& command, uint64_t most_bytes) {
   auto store = open_store(command.store, true);
   if (!store) return store.error();
-  auto trimmed = (*store)->trim(most_bytes);
+  const Opened opened{std::move(*store), {}, no_cache_text(command.store)};
+  auto trimmed = opened.store->trim(most_bytes);
   if (!trimmed) return trimmed.error();
-  Report report;
-  report.json["store"] = (*store)->describe();
+  Report report = opened.report();
   report.json["removed"] = trimmed->entries;
   report.json["removed_bytes"] = trimmed->bytes;
   report.json["left_behind"] = trimmed->left_behind;
-  report.text = fmt::format("{}: {} removed, {}\n", (*store)->describe(), count_text(trimmed->entries, "entry"),
+  report.text = fmt::format("{}: {} removed, {}\n", opened.store->describe(), count_text(trimmed->entries, "entry"),
                             bytes_text(trimmed->bytes));
   return report;
 }
@@ -184,6 +201,10 @@ Result<Report> cache_export(const CacheCommand& command, const CommonOptions& co
   std::vector<std::string> keys = command.keys;
   if (keys.empty())
     for (const StoredEntry& entry : opened->entries) keys.push_back(entry.key);
+  if (keys.empty())
+    return runtime::error_of(ErrorKind::user, Stage::cache, ErrorCode::bad_argument,
+                             "there is no entry in " + opened->store->describe() + ", and no bundle is written" +
+                                 (opened->warning.empty() ? "" : ": " + opened->warning));
   std::vector<BundledEntry> entries;
   uint64_t bytes = 0;
   Progress progress("export", keys.size(), common.quiet || common.json);
@@ -204,9 +225,15 @@ Result<Report> cache_export(const CacheCommand& command, const CommonOptions& co
   }
   Report report = opened->report();
   report.json["file"] = command.output;
-  report.json["entries"] = entries.size();
+  report.json["entries"] = *written;
   report.json["bytes"] = bytes;
-  report.text = fmt::format("{}: {}, {}\n", command.output, count_text(entries.size(), "entry"), bytes_text(bytes));
+  report.text = fmt::format("{}: {}, {}\n", command.output, count_text(*written, "entry"), bytes_text(bytes));
+  if (*written < entries.size()) {
+    const size_t left_out = entries.size() - *written;
+    report.json["left_out"] = left_out;
+    report.text +=
+        fmt::format("{} left out, of which others differ in their compiler at most\n", count_text(left_out, "entry"));
+  }
   return report;
 }
 

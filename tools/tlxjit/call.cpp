@@ -33,7 +33,7 @@ class Binder {
     TLXJIT_TRY(declare());
     TLXJIT_TRY(give_arguments());
     TLXJIT_TRY(give_dims());
-    TLXJIT_TRY(read_files());
+    TLXJIT_TRY(read_arrays());
     TLXJIT_TRY(all_known());
     TLXJIT_TRY(compute_extents());
     return std::move(call_);
@@ -111,26 +111,31 @@ class Binder {
     return {};
   }
 
-  Result<void> read_files() {
+  /// Files that say their own shape.
+  Result<void> read_arrays() {
     constexpr uint64_t most = uint64_t{1} << 40;  // memory ends before it
     for (size_t i = 0; i < call_.tensors.size(); ++i) {
       TensorInput& tensor = call_.tensors[i];
-      if (!tensor.from_file()) continue;
-      auto bytes = read_file(tensor.source, most);
-      if (!bytes) {
-        Error error = std::move(bytes).error();
-        error.log = fmt::format("--arg {}={}: what is neither zeros, ones, random, arange nor a number is a file",
-                                tensor.name, tensor.source);
-        return error;
-      }
-      tensor.file = std::move(*bytes);
-      if (!tensor.source.ends_with(".npy")) continue;
+      if (!tensor.from_file() || !tensor.source.ends_with(".npy")) continue;
+      TLXJIT_TRY(read(tensor, most));
       auto npy = parse_npy(tensor.file, tensor.source);
       if (!npy) return npy.error();
       tensor.npy = std::move(*npy);
       TLXJIT_TRY(bind_shape(tensor, abi_.tensors[i]));
     }
     return {};
+  }
+
+  static Result<void> read(TensorInput& tensor, uint64_t most) {
+    auto bytes = read_file(tensor.source, most);
+    if (bytes) {
+      tensor.file = std::move(*bytes);
+      return {};
+    }
+    Error error = std::move(bytes).error();
+    error.log = fmt::format("--arg {}={}: what is neither zeros, ones, random, arange nor a number is a file",
+                            tensor.name, tensor.source);
+    return error;
   }
 
   Result<void> bind_shape(const TensorInput& tensor, const AbiTensor& wanted) {
@@ -202,11 +207,17 @@ class Binder {
       return bad_argument(fmt::format("`{}` has {} elements of {}, more than there is memory for", tensor.name,
                                       fmt::join(tensor.dims, " x "), to_string(tensor.elem)));
     tensor.bytes = empty ? 0 : static_cast<uint64_t>(bytes);
-    if (tensor.npy ? tensor.npy->dims != tensor.dims : tensor.from_file() && tensor.file.size() != tensor.bytes)
-      return bad_argument(fmt::format(
-          "`{}` is {} of {}, {} bytes, and {} holds {}", tensor.name, fmt::join(tensor.dims, " x "),
-          to_string(tensor.elem), tensor.bytes, tensor.source,
-          tensor.npy ? fmt::format("{}", fmt::join(tensor.npy->dims, " x ")) : fmt::format("{}", tensor.file.size())));
+    const auto misfit = [&](const std::string& held) {
+      return bad_argument(fmt::format("`{}` is {} of {}, {} bytes, and {} holds {}", tensor.name,
+                                      fmt::join(tensor.dims, " x "), to_string(tensor.elem), tensor.bytes,
+                                      tensor.source, held));
+    };
+    if (tensor.npy && tensor.npy->dims != tensor.dims)
+      return misfit(fmt::format("{}", fmt::join(tensor.npy->dims, " x ")));
+    if (tensor.npy || !tensor.from_file()) return {};
+    if (auto done = read(tensor, tensor.bytes); !done)
+      return done.error().code == ErrorCode::bad_argument ? misfit("more") : std::move(done).error();
+    if (tensor.file.size() != tensor.bytes) return misfit(fmt::format("{}", tensor.file.size()));
     return {};
   }
 

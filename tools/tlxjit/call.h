@@ -1,5 +1,6 @@
 // tools/tlxjit/call.h — the arguments of a call as the command line gives them: sizes, scalars, where tensors come
-// from. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// from.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
 #include <optional>

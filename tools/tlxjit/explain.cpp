@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "src/passes/place_tasks_p.h"
+#include "src/runtime/backend_p.h"
 #include "src/runtime/entry_p.h"
 #include "src/runtime/key_p.h"
 #include "src/runtime/registry_p.h"
@@ -189,8 +190,10 @@ Json key_of(const Module& module, const std::string& target, const CommonOptions
     runtime::Registry registry(common.engine());
     auto backend = registry.open(target);
     if (!backend) return backend.error();
+    auto compiler = (*backend)->compiler();
+    if (!compiler) return compiler.error();
     return runtime::KernelMaker::material(
-        {module, text, *device, *backend, tlxjit::CompileOptions(), runtime::Deadline()});
+        {module, text, *device, *backend, tlxjit::CompileOptions(), runtime::Deadline()}, *compiler);
   }();
   Json key;
   if (material) key["key"] = runtime::key_text(*material);

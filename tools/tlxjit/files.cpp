@@ -11,29 +11,16 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "src/runtime/file_io_p.h"
 #include "src/runtime/guard_p.h"
 #include "tools/tlxjit/report.h"
 
 namespace tlxjit::cli {
 
+using runtime::Descriptor;
+using runtime::write_bytes;
+
 namespace {
-
-/// Closed when it goes.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ > STDERR_FILENO) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-  /// The errno of closing it, which may be that of an earlier write, or 0.
-  int close() { return ::close(std::exchange(number_, -1)) == 0 ? 0 : errno; }
-
- private:
-  int number_;
-};
 
 std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -59,9 +46,9 @@ Error file_error(std::string_view what, const std::string& path, int number) {
 Result<std::string> read_file(const std::string& path, uint64_t most) {
   const bool standard = path == "-";
   const std::string name = standard ? "standard input" : path;
-  Descriptor file(standard ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status;
-  if (file.number() < 0 || fstat(file.number(), &status) != 0) return file_error("cannot open", name, errno);
+  if (file.get() < 0 || fstat(file.get(), &status) != 0) return file_error("cannot open", name, errno);
   if (S_ISDIR(status.st_mode)) return file_error("cannot read", name, EISDIR);
   const auto too_long = [&] {
     return runtime::error_of(ErrorKind::user, Stage::load, ErrorCode::bad_argument,
@@ -75,7 +62,7 @@ Result<std::string> read_file(const std::string& path, uint64_t most) {
     const size_t before = bytes.size();
     bytes.resize(before + piece);
     ssize_t n;
-    do n = read(file.number(), bytes.data() + before, piece);
+    do n = read(file.get(), bytes.data() + before, piece);
     while (n < 0 && errno == EINTR);
     if (n < 0) return file_error("cannot read", name, errno);
     bytes.resize(before + static_cast<size_t>(n));
@@ -84,24 +71,13 @@ Result<std::string> read_file(const std::string& path, uint64_t most) {
   }
 }
 
-int write_all(int descriptor, std::span<const char> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = write(descriptor, bytes.data(), bytes.size());
-    if (n >= 0)
-      bytes = bytes.subspan(static_cast<size_t>(n));
-    else if (errno != EINTR)
-      return errno;
-  }
-  return 0;
-}
-
 Result<void> write_file(const std::string& path, std::span<const char> bytes) {
   const std::string target = end_of_links(path);
   struct stat status;
   if (stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     Descriptor file(open(target.c_str(), O_WRONLY | O_CLOEXEC));
-    if (file.number() < 0) return file_error("cannot write", path, errno);
-    if (const int number = write_all(file.number(), bytes)) return file_error("cannot write", path, number);
+    if (file.get() < 0) return file_error("cannot write", path, errno);
+    if (const int number = write_bytes(file.get(), bytes)) return file_error("cannot write", path, number);
     if (const int number = file.close()) return file_error("cannot write", path, number);
     return {};
   }
@@ -110,9 +86,9 @@ Result<void> write_file(const std::string& path, std::span<const char> bytes) {
   umask(mask);
   std::string temporary = folder_of(target) + "/.tlxjit-XXXXXX";
   Descriptor file(mkostemp(temporary.data(), O_CLOEXEC));
-  if (file.number() < 0) return file_error("cannot write", path, errno);
-  int number = write_all(file.number(), bytes);
-  if (!number && fchmod(file.number(), 0666 & ~mask) != 0) number = errno;
+  if (file.get() < 0) return file_error("cannot write", path, errno);
+  int number = write_bytes(file.get(), bytes);
+  if (!number && fchmod(file.get(), 0666 & ~mask) != 0) number = errno;
   if (const int closed = file.close(); !number) number = closed;
   if (!number && rename(temporary.c_str(), target.c_str()) != 0) number = errno;
   if (!number) return {};

@@ -22,7 +22,4 @@ Result<std::string> read_file(const std::string& path, uint64_t most);
 /// there and no plain file, say a pipe, is written to as it is.
 Result<void> write_file(const std::string& path, std::span<const char> bytes);
 
-/// Writes all to a descriptor; the errno of a failure, or 0.
-int write_all(int descriptor, std::span<const char> bytes);
-
 }  // namespace tlxjit::cli

@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <string>
 #include <string_view>
 
+#include "src/runtime/file_io_p.h"
 #include "src/runtime/guard_p.h"
 #include "tools/tlxjit/app.h"
 #include "tools/tlxjit/files.h"
+#include "tools/tlxjit/visible.h"
 
 using namespace tlxjit;
 using namespace tlxjit::cli;
@@ -24,18 +27,23 @@ void reserve_standard_descriptors() {
     if (fcntl(number, F_GETFD) == -1 && open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY) == -1) return;
 }
 
-/// Writes to standard output; a failure is told and is the exit code.
+/// Writes to standard error; where that takes nothing, the exit code alone tells.
+void tell(std::string_view text) { static_cast<void>(runtime::write_bytes(STDERR_FILENO, visible(text))); }
+
+/// Writes to standard output, to whose reader alone all bytes go as they are; a failure is told and is the exit code.
 int show(std::string_view text, int exit) {
-  const int number = write_all(STDOUT_FILENO, text);
+  std::string escaped;
+  if (isatty(STDOUT_FILENO)) text = escaped = visible(text);
+  const int number = runtime::write_bytes(STDOUT_FILENO, text);
   if (number == 0) return exit;
-  fmt::print(stderr, "tlxjit: cannot write to standard output: {}\n", std::strerror(number));
+  tell(fmt::format("tlxjit: cannot write to standard output: {}\n", std::strerror(number)));
   return exit_environment;
 }
 
 /// Both of a command that failed and of a command line that makes no sense.
 int show_failure(const std::string& command, const Error& error, int exit, bool json) {
   if (!json) {
-    fmt::print(stderr, "tlxjit: {}\n", exit == exit_usage ? error.message + "\n" + error.log : to_string(error));
+    tell(fmt::format("tlxjit: {}\n", exit == exit_usage ? error.message + "\n" + error.log : to_string(error)));
     return exit;
   }
   Json document{{"command", command}, {"ok", false}, {"exit_code", exit}, {"error", json_of(error)}};
@@ -48,7 +56,7 @@ int show_report(const std::string& command, const Report& report, const CommonOp
     document.update(report.json);
     return show(text_of(document), report.exit);
   }
-  if (!common.quiet) fmt::print(stderr, "{}", report.notes);
+  if (!common.quiet) tell(report.notes);
   return show(report.text, report.exit);
 }
 
@@ -66,6 +74,16 @@ std::string message_of(const CLI::ParseError& error, const CLI::App& app, int ar
     place = *found;
   }
   return error.what();
+}
+
+/// Of a command line whose parse ended at --help or --version.
+Json done_document(const CLI::App& app) {
+  std::string command;
+  for (const CLI::App* place = &app; !place->get_subcommands().empty();) {
+    place = place->get_subcommands().front();
+    command += (command.empty() ? "" : " ") + place->get_name();
+  }
+  return {{"command", command}, {"ok", true}, {"exit_code", exit_done}};
 }
 
 int run(const Invocation& invocation) {
@@ -87,12 +105,15 @@ int main(int argc, char** argv) try {
     app->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     const std::string help = app->help();
-    return show(json ? text_of({{"ok", true}, {"exit_code", exit_done}, {"help", help}}) : help, exit_done);
+    if (!json) return show(help, exit_done);
+    Json document = done_document(*app);
+    document["help"] = help;
+    return show(text_of(document), exit_done);
   } catch (const CLI::CallForVersion&) {
-    constexpr const char* version = TLXJIT_VERSION;
-    return show(json ? text_of({{"ok", true}, {"exit_code", exit_done}, {"version", version}})
-                     : fmt::format("tlxjit {}\n", version),
-                exit_done);
+    if (!json) return show("tlxjit " TLXJIT_VERSION "\n", exit_done);
+    Json document = done_document(*app);
+    document["version"] = TLXJIT_VERSION;
+    return show(text_of(document), exit_done);
   } catch (const CLI::ParseError& error) {
     Error fault =
         runtime::error_of(ErrorKind::user, Stage::parse, ErrorCode::bad_argument, message_of(error, *app, argc, argv));

@@ -70,8 +70,9 @@ struct ExplainCommand {
 };
 
 struct WarmCommand {
-  std::string manifest;
-  std::vector<std::string> kernels;  ///< files
+  std::vector<std::string> manifests, kernels;  ///< files
+  bool no_generic = false;                      ///< the keys alone, not kernels' generic versions
+  std::vector<std::string> targets;             ///< that they are for, besides those of keys
   int threads = 1;
   bool lineinfo = false;
   int64_t time_limit_ms = 0;

@@ -66,10 +66,11 @@ Result<JitOptions> options_of(const Module& kernel, std::string_view policies) {
   while (!policies.empty()) {
     const size_t end = policies.find("; ");
     const std::string_view one = policies.substr(0, end);
-    bool known = false;
+    bool known = false, named = false;
     for (const auto& op : kernel.body.ops) {
       const std::string_view name = op->attrs.text("name");
       if (name.empty() || !one.starts_with(name) || one.size() <= name.size() || one[name.size()] != ' ') continue;
+      named = true;
       const std::string_view rest = one.substr(name.size() + 1);
       if (op->code == OpCode::tensor) {
         if (const auto policy = tensor_policy_of(rest)) known = options.tensors.emplace(name, *policy).second;
@@ -81,7 +82,8 @@ Result<JitOptions> options_of(const Module& kernel, std::string_view policies) {
     if (!known || end == std::string_view::npos)
       return runtime::error_of(
           ErrorKind::user, Stage::parse, ErrorCode::invalid_text,
-          "the manifest: the policy `" + std::string(one) + "` is none of this kernel's parameters");
+          "the manifest: the policy `" + std::string(one) +
+              (named ? "` cannot be read, or is a second one" : "` is none of this kernel's parameters"));
     policies.remove_prefix(end + 2);
   }
   return options;

@@ -10,6 +10,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "tools/tlxjit/visible.h"
+
 namespace tlxjit::cli {
 
 namespace {
@@ -36,7 +38,7 @@ std::string progress_line(std::string_view what, uint64_t done, uint64_t total, 
   if (bar.size() < width) bar += '>';
   std::string line = fmt::format("{}  [{:<{}}]  {}/{}", what, bar, width, done, total);
   if (done > 0 && done < total) line += "  " + left_text(seconds / part - seconds) + " left";
-  if (!now.empty()) line += fmt::format("  {}", now);
+  if (!now.empty()) line += "  " + visible(now, "");
   return line.substr(0, most);
 }
 

@@ -9,6 +9,7 @@
 namespace tlxjit::cli {
 
 int exit_code(const Error& error) {
+  if (error.code == ErrorCode::bad_content) return exit_refused;  // what was looked at
   switch (error.kind) {
     case ErrorKind::user: return exit_refused;
     case ErrorKind::environment: return exit_environment;
@@ -94,7 +95,9 @@ std::string time_text(double milliseconds) {
 
 std::string count_text(uint64_t n, std::string_view noun) {
   if (n == 1) return fmt::format("1 {}", noun);
-  if (noun.ends_with('y')) return fmt::format("{} {}ies", n, noun.substr(0, noun.size() - 1));
+  const auto before = noun.size() < 2 ? '\0' : noun[noun.size() - 2];
+  if (noun.ends_with('y') && std::string_view("aeiou").find(before) == std::string_view::npos)
+    return fmt::format("{} {}ies", n, noun.substr(0, noun.size() - 1));
   return fmt::format("{} {}s", n, noun);
 }
 
