@@ -61,6 +61,9 @@ def main():
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--service", default="", help="options of attention_service")
     options, load_options = parser.parse_known_args()
+    for program in "attention_service", "attention_load":
+        if not os.access(options.build / "samples" / program, os.X_OK):
+            sys.exit(f"compare: there is no {options.build}/samples/{program}: name the folder of the build with --build")
     busy = os.getloadavg()[0]  # of others: the figures of a busy machine say little
     runs, device = {tier: [] for tier in TIERS}, ""
     for round in range(options.rounds):

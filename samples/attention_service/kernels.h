@@ -5,6 +5,9 @@
 #include <functional>
 #include <map>
 #include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
 #include <tuple>
 
 #include "call.h"
@@ -16,11 +19,20 @@ namespace attention_service {
 /// number of heads, a constant; lengths and the sizes of batches are free.
 class Kernels {
  public:
-  Kernels(const tlxjit::Engine& engine, const tlxjit::Device& device, const Served& served, tlxjit::Tier tier);
+  /// `stop` cancels what they compile.
+  Kernels(const tlxjit::Engine& engine, const tlxjit::Device& device, const Served& served, tlxjit::Tier tier,
+          const std::stop_token& stop = {});
 
   /// Compiles the generic version of every function, so that the first call of a number of heads waits for nothing but
   /// its own launch. `progress` is told how many are there, and how many there will be.
   tlxjit::Result<void> prepare(const std::function<void(size_t done, size_t total)>& progress) const;
+  /// Compiles and loads the keys of a manifest of such functions; how many there were. An Error of the first that
+  /// cannot be had.
+  tlxjit::Result<size_t> warm(std::string_view manifest) const;
+  /// The keys of all versions that are loaded.
+  std::string manifest() const;
+  /// Writes each function's kernel as text, NAME.tlx, for `tlxjit warm --kernel`; throws std::runtime_error.
+  void write(const std::string& folder) const;
   /// Queues a launch with the version that is there for the shape; Tier::Wait makes the one of its own before.
   tlxjit::Result<void> launch(const Shape& shape, std::span<const tlxjit::Argument> arguments) const;
   /// Of all functions together.
@@ -31,7 +43,12 @@ class Kernels {
 
  private:
   using Key = std::tuple<tlxjit::Elem, int, int, bool>;  ///< element type, head size, group, causal
-  std::map<Key, tlxjit::JitFunction> functions_;         ///< as it is from the start
+  struct Function {
+    tlxjit::AttentionOptions options;
+    tlxjit::JitFunction jit;
+  };
+  std::string target_;
+  std::map<Key, Function> functions_;  ///< as it is from the start
 };
 
 }  // namespace attention_service

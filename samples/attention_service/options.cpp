@@ -3,9 +3,8 @@
 #include "options.h"
 
 #include <charconv>
-#include <cstdio>
-#include <cstdlib>
-#include <functional>
+
+#include "command_line.h"
 
 namespace attention_service {
 
@@ -16,12 +15,21 @@ Answers jagged attention over HTTP: POST /v1/attention, GET /metrics, GET /healt
 and end.
 
   --host ADDRESS          to listen on (127.0.0.1)
-  --port N                0: a free one, which the first line of the output tells (8080)
+  --port N                0: a free one, which the output tells (8080)
   --device NAME           cpu, cuda:0, ...; left out, the best there is
   --threads N             of a launch on the CPU; 0: as many as there are (0)
-  --tier wait|background  a number of heads that is new: wait compiles its own version of the kernel first;
-                          background serves it at once with a generic one, made before the service listens, until
-                          its own is there (background)
+  --tier wait|background|sealed|warn
+                          a number of heads that is new: wait compiles its own version of the kernel first; background
+                          serves it at once with a generic one, made before the service listens, until its own is
+                          there; sealed refuses it; warn tells standard error its key and serves it with a generic one
+                          (background)
+
+Kernels that are brought along:
+
+  --bundle FILE           compiled ones, as tlxjit cache export writes them; may be repeated
+  --manifest FILE         keys whose versions are loaded before the service listens; may be repeated
+  --write-manifest FILE   the keys of the versions that were loaded, as the service ends
+  --write-kernels FOLDER  the kernels' text, NAME.tlx, for tlxjit warm
 
 What is served:
 
@@ -53,13 +61,10 @@ Connections:
 
   --help                  this text
 
+Clients are refused until it listens; SIGTERM ends it before that, too.
+
 Exit status: 0 ended by SIGTERM or SIGINT, all calls answered; 1 something failed; 2 the command line is wrong.
 )";
-
-[[noreturn]] void refuse(const std::string& message) {
-  std::fprintf(stderr, "attention_service: %s (--help says how)\n", message.c_str());
-  std::exit(2);
-}
 
 int64_t number(const std::string& option, std::string_view text, int64_t least, int64_t most) {
   int64_t value = 0;
@@ -102,16 +107,24 @@ std::set<tlxjit::Elem> elems(const std::string& option, std::string_view text) {
   return values;
 }
 
-using Set = std::function<void(const std::string& option, std::string_view text)>;
+tlxjit::Tier tier(const std::string& option, std::string_view text) {
+  using tlxjit::Tier;
+  for (const auto& [name, value] : {std::pair("wait", Tier::Wait),
+                                    {"background", Tier::Background},
+                                    {"sealed", Tier::Sealed},
+                                    {"warn", Tier::Warn}})
+    if (text == name) return value;
+  refuse(option + " is wait, background, sealed or warn, not '" + std::string(text) + "'");
+}
 
 template <class T>
-Set to(T& value, int64_t least, int64_t most) {
+TakeValue to(T& value, int64_t least, int64_t most) {
   return [&value, least, most](const std::string& option, std::string_view text) {
     value = T(number(option, text, least, most));
   };
 }
 
-std::map<std::string, Set> table(Options& o) {
+std::map<std::string, TakeValue> table(Options& o) {
   constexpr int64_t hour_ms = 3600 * 1000, tib = int64_t{1} << 40;
   ServiceOptions& s = o.service;
   return {
@@ -119,11 +132,11 @@ std::map<std::string, Set> table(Options& o) {
       {"--port", to(o.port, 0, 65535)},
       {"--device", [&](const std::string&, std::string_view text) { o.device = text; }},
       {"--threads", to(o.threads, 0, 4096)},
-      {"--tier",
-       [&](const std::string& option, std::string_view text) {
-         if (text != "wait" && text != "background") refuse(option + " is wait or background");
-         o.tier = text == "wait" ? tlxjit::Tier::Wait : tlxjit::Tier::Background;
-       }},
+      {"--tier", [&](const std::string& option, std::string_view text) { o.tier = tier(option, text); }},
+      {"--bundle", [&](const std::string&, const std::string& text) { o.bundles.push_back(text); }},
+      {"--manifest", [&](const std::string&, const std::string& text) { o.manifests.push_back(text); }},
+      {"--write-manifest", [&](const std::string&, std::string_view text) { o.write_manifest = text; }},
+      {"--write-kernels", [&](const std::string&, std::string_view text) { o.write_kernels = text; }},
       {"--dtypes", [&](const std::string& option, std::string_view text) { o.elems = elems(option, text); }},
       {"--head-sizes", [&](const std::string& option,
                            std::string_view text) { s.served.head_sizes = numbers(option, text, 16, 256, 8); }},
@@ -152,18 +165,7 @@ std::map<std::string, Set> table(Options& o) {
 
 Options parse_options(int argc, char** argv) {
   Options o;
-  const auto options = table(o);
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word == "--help" || word == "-h") {
-      std::fputs(usage, stdout);
-      std::exit(0);
-    }
-    const auto option = options.find(word);
-    if (option == options.end()) refuse("there is no option " + word);
-    if (++i == argc) refuse(word + " wants a value");
-    option->second(word, argv[i]);
-  }
+  take_options(argc, argv, usage, table(o));
   return o;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "kernels.h"
 #include "service.h"
@@ -16,6 +17,10 @@ struct Options {
   std::set<tlxjit::Elem> elems;  ///< empty: all that the device has
   int threads = 0;               ///< of a launch on the CPU; 0: all
   tlxjit::Tier tier = tlxjit::Tier::Background;
+  std::vector<std::string> manifests;  ///< files whose keys are loaded before it listens
+  std::vector<std::string> bundles;    ///< EngineOptions::cache_bundles
+  std::string write_manifest;          ///< a file, as the service ends
+  std::string write_kernels;           ///< a folder
   ServiceOptions service;
 };
 

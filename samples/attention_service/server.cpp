@@ -20,6 +20,11 @@ namespace {
   throw std::system_error(error, std::generic_category(), what);
 }
 
+void share_address(int socket) {
+  const int on = 1;
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+}
+
 bool readable(int file) {
   pollfd one{file, POLLIN, 0};
   return poll(&one, 1, 0) > 0;
@@ -58,18 +63,27 @@ int Server::bind(const std::string& host, int port) {
   if (const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found))
     fail(EINVAL, host + ": " + gai_strerror(error));
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> address(found, freeaddrinfo);
+  address_ = host + ":" + std::to_string(port);
   listener_ = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  const int on = 1;
   if (listener_ < 0) fail(errno, "socket");
-  setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (::bind(listener_, found->ai_addr, found->ai_addrlen) || ::listen(listener_, 128))
-    fail(errno, host + ":" + std::to_string(port));
+  // Those that share an address may all bind it until one listens. So it is shared only where connections that have
+  // ended still have it.
+  const auto taken = [&] { return ::bind(listener_, found->ai_addr, found->ai_addrlen) != 0; };
+  if (taken()) {
+    share_address(listener_);
+    if (taken()) fail(errno, address_);
+  }
   svr_sock_ = listener_;  // as long as httplib sees one, it writes answers to their end
   sockaddr_storage bound{};
   socklen_t size = sizeof bound;
   getsockname(listener_, reinterpret_cast<sockaddr*>(&bound), &size);
   return ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(bound).sin6_port
                                            : reinterpret_cast<sockaddr_in&>(bound).sin_port);
+}
+
+void Server::listen() {
+  share_address(listener_);  // its connections, too, once they have ended
+  if (::listen(listener_, 128)) fail(errno, address_);
 }
 
 size_t Server::open() const {

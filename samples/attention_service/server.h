@@ -7,6 +7,7 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "call.h"
@@ -28,8 +29,11 @@ class Server : public httplib::Server {
   Server(const ConnectionLimits& limits, size_t connections) : limits_(limits), connections_(connections) {}
   ~Server() override;
 
-  /// Gives the port, which is a free one where `port` is 0; throws std::system_error.
+  /// Takes the address, so that nobody else has it; clients are refused until listen(). Gives the port, which is a free
+  /// one where `port` is 0; throws std::system_error.
   int bind(const std::string& host, int port);
+  /// Clients may connect from now on; throws std::system_error.
+  void listen();
   /// Serves until `stopping` becomes readable, and then until the requests under way are answered.
   void serve(int stopping);
   size_t open() const;
@@ -43,6 +47,7 @@ class Server : public httplib::Server {
 
   const ConnectionLimits limits_;
   const size_t connections_;
+  std::string address_;
   int listener_ = -1, stopping_ = -1;
   mutable std::mutex mutex_;
   std::condition_variable one_ended_;

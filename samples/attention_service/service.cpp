@@ -86,10 +86,12 @@ void Service::add_routes() {
   });
   // What httplib refuses by itself comes without a word.
   server_.set_error_handler([this](const httplib::Request&, httplib::Response& response) {
-    if (response.body.empty())
-      refuse(response,
-             {response.status, response.status == 400 ? "the request's line or header is no HTTP, too long or too slow"
-                                                      : "the request cannot be served"});
+    if (!response.body.empty()) return;
+    const char* reason = response.status == 400 ? "the request's line or header is no HTTP, too long or too slow"
+                         : response.status == 416
+                             ? "the Range cannot be read; answers are whole, so that none is needed"
+                             : "the request cannot be served";
+    refuse(response, {response.status, reason});
   });
   server_.set_exception_handler([this](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
     refuse(response, {500, "something went wrong in the service"});
@@ -162,8 +164,8 @@ void Service::attention(const httplib::Request& request, httplib::Response& resp
     std::string body = read_body(request, reader, claim);
     const auto begin = Clock::now();
     const bool people = media_type(request) == json::content_type;
+    if (people && !claim.grow(json::most_held(body.size()))) throw Refusal{429, "too many bytes of calls are held"};
     Call call = people ? json::parse_call(body, options_.served) : wire::parse_call(std::move(body), options_.served);
-    if (people && !claim.grow(call.data.size())) throw Refusal{429, "too many bytes of calls are held"};
     const auto deadline = begin + (call.deadline.count() ? call.deadline : options_.deadline);
     const auto pending = std::make_shared<Pending>(std::move(call), std::move(claim), deadline);
     if (!queue_.push(pending)) throw Refusal{429, "too many calls wait"};

@@ -30,6 +30,7 @@ class Service {
   Service(const ServiceOptions& options, Runner runner, std::function<std::vector<Metrics::Reading>()> readings);
 
   int bind(const std::string& host, int port) { return server_.bind(host, port); }
+  void listen() { server_.listen(); }
   /// Serves until `stopping` becomes readable; calls that are in by then are answered.
   void serve(int stopping);
 

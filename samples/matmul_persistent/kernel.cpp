@@ -1,7 +1,6 @@
 // samples/matmul_persistent/kernel.cpp — D = silu(A · Bᵀ): as many programs as run at once, each over many tiles; a
+// task of its own applies the activation to one tile while the next is multiplied.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// task of its own applies the activation to one tile while the next is multiplied. SPDX-License-Identifier: Apache-2.0
-// WITH LLVM-exception
 #include "samples/common/kernels.h"
 
 namespace samples {

@@ -10,8 +10,10 @@
 
 #include <cmath>
 #include <condition_variable>
+#include <fstream>
 #include <future>
 #include <mutex>
+#include <random>
 #include <string>
 #include <thread>
 
@@ -64,10 +66,30 @@ void until(Condition&& holds) {
   while (!holds()) std::this_thread::sleep_for(1ms);
 }
 
+/// A port that nobody has, and that the system gives nobody who asks for any.
+inline int quiet_port() {
+  int first = 32768;
+  std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> first;
+  std::random_device random;
+  for (;;) {
+    const int port = std::uniform_int_distribution(first / 2, first - 1)(random);
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const bool is_free = bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    close(socket);
+    if (is_free) return port;
+  }
+}
+
 class Harness {
  public:
-  explicit Harness(const ServiceOptions& options, Runner runner) : service_(options, std::move(runner), {}) {
-    port_ = service_.bind("127.0.0.1", 0);
+  explicit Harness(const ServiceOptions& options, Runner runner, int port = 0)
+      : service_(options, std::move(runner), {}) {
+    port_ = service_.bind("127.0.0.1", port);
+    service_.listen();
     thread_ = std::thread([this] { service_.serve(stopping_); });
   }
   ~Harness() {

@@ -1,6 +1,7 @@
 // tests/service/metrics_test.cpp — /metrics is what Prometheus reads: names, types, cumulative buckets.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "samples/attention_service/metrics.h"
+#include "samples/attention_service/readings.h"
 
 #include <gmock/gmock.h>
 
@@ -63,6 +64,27 @@ TEST(Metrics, EveryLineIsOfTheTextForm) {
   EXPECT_EQ(metric(text, "attention_service_request_seconds_count"), 2);
   EXPECT_EQ(metric(text, "attention_service_queue_depth"), 3);
   EXPECT_EQ(metrics.answers(200), 2U);
+}
+
+TEST(Metrics, WhatTlxjitCountsIsThere) {
+  tlxjit::EngineCounters engine;
+  engine.disk.bundle_hits = 3, engine.disk.user_hits = 4, engine.disk.system_hits = 5;
+  engine.disk.errors = 6, engine.disk.bad_entries = 7;
+  engine.loaded_modules = 8, engine.module_evictions = 9;
+  tlxjit::JitCounters jit;
+  jit.queue_full = 10, jit.refused = 11;
+  const std::string text = Metrics().text(readings_of(engine, jit, 1.5));
+  const auto value = [&](const std::string& name) { return metric(text, "attention_service_" + name); };
+  EXPECT_EQ(value("engine_compile_seconds_total"), 1.5);
+  EXPECT_EQ(value("engine_bundle_hits_total"), 3);
+  EXPECT_EQ(value("engine_user_hits_total"), 4);
+  EXPECT_EQ(value("engine_system_hits_total"), 5);
+  EXPECT_EQ(value("engine_tier_errors_total"), 6);
+  EXPECT_EQ(value("engine_bad_entries_total"), 7);
+  EXPECT_EQ(value("engine_loaded_modules"), 8);
+  EXPECT_EQ(value("engine_module_evictions_total"), 9);
+  EXPECT_EQ(value("jit_queue_full_total"), 10);
+  EXPECT_EQ(value("jit_refused_total"), 11);
 }
 
 }  // namespace

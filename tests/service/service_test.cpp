@@ -79,6 +79,7 @@ TEST_F(ServiceTest, EveryBadRequestIsRefusedWithAReason) {
       {post(client, good, "application/jsonx"), 415, "the Content-Type is"},
       {client.Post("/v1/attention", {{"Content-Encoding", "gzip"}}, good, wire::content_type), 415,
        "no Content-Encoding"},
+      {client.Get("/healthz", {{"Range", "bytes=x"}}), 416, "the Range cannot be read"},
       {post(client, std::string((1 << 20) + 1, 'x')), 413, "has at most 1048576 bytes"},
       {post(client, std::string(1025, 'x'), "application/json"), 413, "has at most 1024 bytes"},
       {post(client, ""), 400, "a header alone has 32"},
@@ -138,6 +139,21 @@ TEST_F(ServiceTest, BytesHaveABoundToo) {
   EXPECT_EQ(post_beside(harness, call).get(), 200);
 }
 
+TEST_F(ServiceTest, WhatJsonTakesWhileItIsParsedIsHeldToo) {
+  std::string body = "[1";
+  while (body.size() < 20000) body += ",{\"a\":1}";
+  options_.held_bytes = 30 * body.size();
+  Harness harness(options_, gate_.runner());
+  const auto refused = harness.client().Post("/v1/attention", body, "application/json");
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->status, 429) << refused->body;
+  body.resize(body.size() / 2);
+  const auto parsed = harness.client().Post("/v1/attention", body, "application/json");
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->status, 400) << parsed->body;
+  until([&] { return harness.service().budget().held() == 0; });
+}
+
 TEST_F(ServiceTest, ADeadlineInTheQueueOrInALaunchIs504) {
   const Harness harness(options_, gate_.runner());
   Call call = call_of(small(), {1});
@@ -166,7 +182,7 @@ TEST_F(ServiceTest, WhatTheRunnerRefusesIsTold) {
 
 TEST_F(ServiceTest, StoppingAnswersWhatIsInAndTakesNoMore) {
   options_.queue.linger = 1h;
-  Harness harness(options_, gate_.runner());
+  Harness harness(options_, gate_.runner(), quiet_port());
   auto lingering = post_beside(harness, call_of(small(), {1}));
   until([&] { return harness.service().queue().depth() == 1; });
   httplib::Client idle = harness.client();

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <thread>
 
 namespace load {
@@ -19,8 +21,16 @@ using Clock = std::chrono::steady_clock;
 
 void send(httplib::Client& client, const std::string& body, bool keep, Sample& sample) {
   const auto result = client.Post("/v1/attention", body, wire::content_type);
-  if (!result) return;
+  if (!result) {
+    sample.reason = httplib::to_string(result.error());
+    return;
+  }
   sample.status = result->status;
+  if (result->status != 200) {
+    const auto json = nlohmann::json::parse(result->body, nullptr, false);
+    const bool says = json.is_object() && json.contains("error") && json["error"].is_string();
+    sample.reason = says ? json["error"].get<std::string>() : result->body.substr(0, 200);
+  }
   if (result->status != 200 || result->body.size() < sizeof sample.header) return;
   std::memcpy(&sample.header, result->body.data(), sizeof sample.header);
   if (keep) sample.out = result->body.substr(sizeof sample.header);
@@ -29,6 +39,15 @@ void send(httplib::Client& client, const std::string& body, bool keep, Sample& s
 }  // namespace
 
 unsigned seed_of(const Options& options, size_t call) { return options.seed + static_cast<unsigned>(call); }
+
+void look_for_service(const Options& options) {
+  httplib::Client client(options.host, options.port);
+  const auto result = client.Get("/healthz");
+  if (result && result->status == 200) return;
+  throw std::runtime_error("no attention_service answers at " + options.host + ":" + std::to_string(options.port) +
+                           ": " +
+                           (result ? "status " + std::to_string(result->status) : httplib::to_string(result.error())));
+}
 
 std::vector<Sample> send_all(const Options& options, const std::vector<Arrival>& arrivals) {
   std::vector<Sample> samples(arrivals.size());

@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
   const load::Options options = load::parse_options(argc, argv);
   try {
     const std::vector<load::Arrival> arrivals = load::draw_arrivals(options);
+    load::look_for_service(options);
     std::printf("sending   %zu calls in %g s, of %s of %s\n", arrivals.size(), options.seconds,
                 options.trace.empty() ? "log-normal lengths" : ("the lengths of " + options.trace).c_str(),
                 tlxjit::to_string(options.elem));

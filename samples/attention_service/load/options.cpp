@@ -5,12 +5,14 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
-#include <map>
+
+#include "samples/attention_service/command_line.h"
 
 namespace load {
 
 namespace {
+
+using attention_service::refuse;
 
 constexpr const char* usage = R"(usage: attention_load [option]...
 Sends calls to attention_service at times drawn beforehand, whether or not earlier ones were answered, and tells how long
@@ -39,15 +41,10 @@ after its time each was answered.
 Exit status: 0 all answers that were checked are right, and there were some; 1 not so; 2 the command line is wrong.
 )";
 
-[[noreturn]] void refuse(const std::string& message) {
-  std::fprintf(stderr, "attention_load: %s (--help says how)\n", message.c_str());
-  std::exit(2);
-}
-
-double number(const std::string& option, const char* text, double least, double most) {
+double number(const std::string& option, const std::string& text, double least, double most) {
   char* end = nullptr;
-  const double value = std::strtod(text, &end);
-  if (end == text || *end || !(value >= least) || value > most) {
+  const double value = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || *end || !(value >= least) || value > most) {
     char range[64];
     std::snprintf(range, sizeof range, " takes a number from %g to %g", least, most);
     refuse(option + range + ", not '" + text + "'");
@@ -55,15 +52,15 @@ double number(const std::string& option, const char* text, double least, double 
   return value;
 }
 
-int whole(const std::string& option, const char* text, int least, int most) {
+int whole(const std::string& option, const std::string& text, int least, int most) {
   const double value = number(option, text, least, most);
   if (value != std::floor(value)) refuse(option + " takes a whole number");
   return static_cast<int>(value);
 }
 
-tlxjit::Elem elem(const std::string& option, const char* text) {
+tlxjit::Elem elem(const std::string& option, const std::string& text) {
   for (const tlxjit::Elem e : {tlxjit::Elem::bf16, tlxjit::Elem::f16, tlxjit::Elem::f32})
-    if (std::string(text) == tlxjit::to_string(e)) return e;
+    if (text == tlxjit::to_string(e)) return e;
   refuse(option + " is bf16, f16 or f32");
 }
 
@@ -71,42 +68,31 @@ tlxjit::Elem elem(const std::string& option, const char* text) {
 
 Options parse_options(int argc, char** argv) {
   Options o;
-  const std::map<std::string, std::function<void(const std::string&, const char*)>> options = {
-      {"--host", [&](auto&, auto text) { o.host = text; }},
-      {"--port", [&](auto& option, auto text) { o.port = whole(option, text, 1, 65535); }},
-      {"--rate", [&](auto& option, auto text) { o.rate = number(option, text, 0.01, 1e5); }},
-      {"--seconds", [&](auto& option, auto text) { o.seconds = number(option, text, 0.01, 1e5); }},
-      {"--threads", [&](auto& option, auto text) { o.threads = whole(option, text, 1, 900); }},
-      {"--seed", [&](auto& option, auto text) { o.seed = static_cast<unsigned>(whole(option, text, 0, INT32_MAX)); }},
-      {"--trace", [&](auto&, auto text) { o.trace = text; }},
-      {"--column", [&](auto&, auto text) { o.column = text; }},
+  const std::map<std::string, attention_service::TakeValue> options = {
+      {"--host", [&](auto&, auto& text) { o.host = text; }},
+      {"--port", [&](auto& option, auto& text) { o.port = whole(option, text, 1, 65535); }},
+      {"--rate", [&](auto& option, auto& text) { o.rate = number(option, text, 0.01, 1e5); }},
+      {"--seconds", [&](auto& option, auto& text) { o.seconds = number(option, text, 0.01, 1e5); }},
+      {"--threads", [&](auto& option, auto& text) { o.threads = whole(option, text, 1, 900); }},
+      {"--seed", [&](auto& option, auto& text) { o.seed = static_cast<unsigned>(whole(option, text, 0, INT32_MAX)); }},
+      {"--trace", [&](auto&, auto& text) { o.trace = text; }},
+      {"--column", [&](auto&, auto& text) { o.column = text; }},
       {"--lognormal",
-       [&](auto& option, auto text) {
-         const std::string both = text;
-         const size_t comma = both.find(',');
+       [&](auto& option, auto& text) {
+         const size_t comma = text.find(',');
          if (comma == std::string::npos) refuse(option + " takes two numbers, say 6.6,1");
-         o.mean = number(option, both.substr(0, comma).c_str(), 0, 20);
-         o.deviation = number(option, both.substr(comma + 1).c_str(), 0, 10);
+         o.mean = number(option, text.substr(0, comma), 0, 20);
+         o.deviation = number(option, text.substr(comma + 1), 0, 10);
        }},
-      {"--longest", [&](auto& option, auto text) { o.longest = whole(option, text, 1, 1 << 24); }},
-      {"--shapes", [&](auto& option, auto text) { o.shapes = whole(option, text, 1, 64); }},
-      {"--heads", [&](auto& option, auto text) { o.heads = whole(option, text, 1, 64); }},
-      {"--head-size", [&](auto& option, auto text) { o.head_size = whole(option, text, 16, 256); }},
-      {"--dtype", [&](auto& option, auto text) { o.elem = elem(option, text); }},
-      {"--check", [&](auto& option, auto text) { o.checked = whole(option, text, 0, 1000); }},
-      {"--json", [&](auto&, auto text) { o.json = text; }},
+      {"--longest", [&](auto& option, auto& text) { o.longest = whole(option, text, 1, 1 << 24); }},
+      {"--shapes", [&](auto& option, auto& text) { o.shapes = whole(option, text, 1, 64); }},
+      {"--heads", [&](auto& option, auto& text) { o.heads = whole(option, text, 1, 64); }},
+      {"--head-size", [&](auto& option, auto& text) { o.head_size = whole(option, text, 16, 256); }},
+      {"--dtype", [&](auto& option, auto& text) { o.elem = elem(option, text); }},
+      {"--check", [&](auto& option, auto& text) { o.checked = whole(option, text, 0, 1000); }},
+      {"--json", [&](auto&, auto& text) { o.json = text; }},
   };
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word == "--help" || word == "-h") {
-      std::fputs(usage, stdout);
-      std::exit(0);
-    }
-    const auto option = options.find(word);
-    if (option == options.end()) refuse("there is no option " + word);
-    if (++i == argc) refuse(word + " wants a value");
-    option->second(word, argv[i]);
-  }
+  attention_service::take_options(argc, argv, usage, options);
   return o;
 }
 

@@ -80,6 +80,13 @@ std::map<int, size_t> statuses(const std::vector<Sample>& samples) {
   return count;
 }
 
+std::map<std::string, size_t> reasons(const std::vector<Sample>& samples) {
+  std::map<std::string, size_t> count;
+  for (const Sample& sample : samples)
+    if (sample.status != 200) ++count[sample.reason];
+  return count;
+}
+
 double calls_a_launch(const std::vector<Sample>& samples) {
   double launches = 0, calls = 0;
   for (const Sample& s : samples)
@@ -102,11 +109,25 @@ Percentiles percentiles(std::vector<double> milliseconds) {
   return p;
 }
 
+double overload(const Options& o, const std::vector<Sample>& samples) {
+  std::vector<double> latencies, launches;
+  for (const Sample& s : samples) {
+    if (s.status != 200 || 2 * s.arrival.at < o.seconds) continue;
+    latencies.push_back(s.latency * 1e3);
+    launches.push_back(s.header.ran_us / 1e3);
+  }
+  const double launch = percentiles(std::move(launches)).p50, latency = percentiles(std::move(latencies)).p50;
+  constexpr double much = 5, beside_launches_ms = 20;  // HTTP and what others do on the machine
+  return latency > std::max(much * launch, beside_launches_ms) ? latency / std::max(launch, 1e-3) : 0;
+}
+
 void print_report(const Options& o, const std::vector<Sample>& samples) {
   std::printf("answers  ");
   for (const auto& [status, count] : statuses(samples))
     std::printf(" %zu × %s", count, status ? std::to_string(status).c_str() : "none");
-  std::printf("; %.2f calls a launch\n\n", calls_a_launch(samples));
+  std::printf("; %.2f calls a launch\n", calls_a_launch(samples));
+  for (const auto& [reason, count] : reasons(samples)) std::printf("          %zu: %s\n", count, reason.c_str());
+  std::printf("\n");
   std::printf("%-12s %6s %9s %9s %9s %9s  0.1     1       10      100     1 s     10 s\n", "seconds", "200s", "p50 ms",
               "p90", "p99", "max");
   for (int window = 0; window < windows; ++window) {
@@ -121,6 +142,11 @@ void print_report(const Options& o, const std::vector<Sample>& samples) {
     std::snprintf(name, sizeof name, "%d heads", kind.shape.heads);
     std::printf("%-28s %14.2f %12.2f\n", name, kind.first, kind.warm.p50);
   }
+  if (const double times = overload(o, samples); times > 0)
+    std::printf(
+        "\noverload  calls took %.0f times as long as their launches: more is asked than the service can answer, and "
+        "the\n          figures are those of its queue; ask for less with --rate\n",
+        times);
 }
 
 void write_report(const Options& o, const std::vector<Sample>& samples) {
@@ -132,7 +158,8 @@ void write_report(const Options& o, const std::vector<Sample>& samples) {
                  {"head_size", o.head_size},
                  {"dtype", tlxjit::to_string(o.elem)},
                  {"seed", o.seed},
-                 {"calls_a_launch", calls_a_launch(samples)}};
+                 {"calls_a_launch", calls_a_launch(samples)},
+                 {"overload", overload(o, samples) > 0}};
   for (const auto& [status, count] : statuses(samples)) report["answers"][std::to_string(status)] = count;
   report["all"] = to_json(percentiles_of(samples, [](const Sample&) { return true; }));
   for (int window = 0; window < windows; ++window) {

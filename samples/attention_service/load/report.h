@@ -14,6 +14,10 @@ struct Percentiles {
 /// Of answered calls. `most` of them is the largest.
 Percentiles percentiles(std::vector<double> milliseconds);
 
+/// How many times as long as its launch a call of the second half of the run took, by the medians, where calls come
+/// faster than they can be answered; else 0. They may wait for one launch besides their own.
+double overload(const Options& options, const std::vector<Sample>& samples);
+
 void print_report(const Options& options, const std::vector<Sample>& samples);
 /// The same as JSON; throws std::runtime_error where the file cannot be written.
 void write_report(const Options& options, const std::vector<Sample>& samples);
