@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "provenance.inc"
 
@@ -92,6 +93,24 @@ std::string code_hash(std::string_view source, const Resources& resources) {
   mix(fmt::format("threads={} shared={} workspace={}", resources.threads, resources.shared_bytes,
                   resources.workspace_words));
   return fmt::format("{:016x}", hash);
+}
+
+std::string cpu_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+std::string driver_name(int cuda) {
+  std::string name = fmt::format("CUDA {}.{}", cuda / 1000, cuda % 1000 / 10);
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string line;
+  std::getline(file, line);
+  std::istringstream words(line);
+  for (std::string word; words >> word;)
+    if (word.find_first_not_of("0123456789.") == word.npos && word.find('.') != word.npos) return word + ", " + name;
+  return name;
 }
 
 std::string slug(std::string_view device) {

@@ -45,4 +45,10 @@ std::string code_hash(std::string_view source, const Resources& resources);
 /// `NVIDIA H200` → `h200`, `Intel(R) Xeon(R) Processor` → `intel-xeon`.
 std::string slug(std::string_view device);
 
+/// As the system tells it, `unknown` where it does not.
+std::string cpu_name();
+/// Of a CUDA driver's API version, 13000: `580.159.03, CUDA 13.0`, the package's version where the kernel module tells
+/// it.
+std::string driver_name(int cuda);
+
 }  // namespace tlxjit::bench

@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include "bench/common/code.h"
@@ -108,13 +107,6 @@ std::optional<Run> run_fresh(const std::string& directory) {
   for (double* field : run.all()) whole = whole && std::fscanf(output, "%lf", field) == 1;
   if (pclose(output) != 0 || !whole) return {};
   return run;
-}
-
-std::string cpu_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "unknown";
 }
 
 int run(const Options& options) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -38,13 +37,6 @@ std::vector<Case> cases() {
   return {{"compile gemm bf16 TN", [] { return gemm(gemm_config("sm_90a")); }, 15, "gemm", gemm_macros()},
           attention_case(false),
           attention_case(true)};
-}
-
-std::string cpu_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "unknown";
 }
 
 /// A kernel as CUDA C++ for sm_90a.

@@ -45,13 +45,6 @@ std::vector<int64_t> read_lengths(const std::string& path, size_t count) {
   return lengths;
 }
 
-std::string cpu_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "unknown";
-}
-
 int run(const Options& common, CpuOptions& options) {
   const std::string data = fmt::format("sequences of {} ({})", fmt::join(options.lengths, " "), options.lengths_from);
   fmt::print("{}\n", data);
@@ -77,6 +70,11 @@ Engine cpu_engine(const CpuOptions& options, int threads) {
   o.cpu_threads = threads;
   o.disk_cache = false;
   return Engine(o);
+}
+
+bool fault(const Error& error) {
+  fmt::print(stderr, "{}\n", to_string(error));
+  return false;
 }
 
 }  // namespace tlxjit::bench

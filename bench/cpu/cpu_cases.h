@@ -15,6 +15,8 @@ struct CpuOptions {
 
 /// An engine with `threads` threads.
 Engine cpu_engine(const CpuOptions& options, int threads);
+/// Prints the error; false.
+bool fault(const Error& error);
 
 /// f32 products against OpenBLAS, and jagged attention against its rate, on 1 and 2 threads. What they need lives as
 /// long as they do. False, once it has printed why, when a kernel does not compile or gives wrong results.

@@ -32,11 +32,6 @@ Kernel small_kernel(float value) {
   return k;
 }
 
-bool fault(const Error& error) {
-  fmt::print(stderr, "{}\n", to_string(error));
-  return false;
-}
-
 }  // namespace
 
 bool add_latency(std::vector<Pair>& pairs, const CpuOptions& options, const Options& common) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "bench/cpu/cpu_cases.h"
 
@@ -14,11 +15,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds(Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); }
-
-bool fault(const Error& error) {
-  fmt::print(stderr, "{}\n", to_string(error));
-  return false;
-}
 
 void add(std::vector<Row>& rows, std::string name, const char* unit, double value, double bar, std::string peer) {
   fmt::print("{}: {:.1f} {}, bar {:.1f}: {}\n", name, value, unit, bar, value <= bar ? "met" : "MISSED");
@@ -57,46 +53,70 @@ bool dispatch(const Engine& engine, const Device& device, bool quick, std::vecto
   return true;
 }
 
-/// The first call of each of 20 new keys, whose generic version is there. Each tier has an engine that has compiled
-/// nothing.
-bool first_calls(const CpuOptions& cpu, std::vector<Row>& rows) {
+double median(std::vector<double> times) {
+  const auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+double percentile_90(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return times[times.size() * 9 / 10];
+}
+
+struct FirstCalls {
+  std::vector<double> first, warm;  // seconds
+};
+
+/// Calls of attention of few tokens, each number of them a key of its own, one after the other without a pause, or each
+/// after a pause of 10 ms, as on an idle machine, whose processor sleeps meanwhile. Each key's first call, and of the
+/// others those between compiles, which run versions of their own.
+bool first_calls(const CpuOptions& cpu, Tier tier, bool pauses, FirstCalls& times) {
   alignas(64) static float room[4][96 * 64];
   alignas(64) static int32_t offsets[2] = {};
-  double median[2] = {}, warm = 0;
-  for (const Tier tier : {Tier::Background, Tier::Wait}) {
-    const Engine engine = cpu_engine(cpu, 2);
-    const auto device = engine.device("cpu");
-    if (!device) return fault(device.error());
-    JitOptions options;
-    options.tier = tier;
-    options.numbers = {{"T", Policy::exact()}};
-    const JitFunction function(engine, *device, "attention", jagged, options);
-    const auto call = [&](int32_t tokens) {
-      offsets[1] = tokens;
-      const auto x = [&](int i) { return tensor<float>(room[i], {tokens, 1, 64}); };
-      return function.launch({x(0), x(1), x(2), x(3), tensor<int32_t>(offsets, {2}), 0.125f});
-    };
-    if (auto done = call(32); !done) return fault(done.error());  // the generic version, too
-    function.wait();
-    std::vector<double> times, again;
-    for (int32_t tokens = 40; tokens < 60; ++tokens) {
-      auto from = Clock::now();
-      if (auto done = call(tokens); !done) return fault(done.error());
-      times.push_back(seconds(from));
-      function.wait();
-      for (int i = 0; i < 5; ++i) {
-        from = Clock::now();
-        if (auto done = call(tokens); !done) return fault(done.error());
-        again.push_back(seconds(from));
-      }
-    }
-    std::nth_element(times.begin(), times.begin() + 10, times.end());
-    std::nth_element(again.begin(), again.begin() + 50, again.end());
-    median[tier == Tier::Wait] = times[10];
-    if (tier == Tier::Background) warm = again[50];
+  const Engine engine = cpu_engine(cpu, 2);  // it has compiled nothing
+  const auto device = engine.device("cpu");
+  if (!device) return fault(device.error());
+  JitOptions options;
+  options.tier = tier;
+  options.numbers = {{"T", Policy::exact()}};
+  const JitFunction function(engine, *device, "attention", jagged, options);
+  const auto call = [&](int32_t tokens, std::vector<double>* to = nullptr) {
+    offsets[1] = tokens;
+    const auto x = [&](int i) { return tensor<float>(room[i], {tokens, 1, 64}); };
+    if (to && pauses) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const auto from = Clock::now();
+    const auto done = function.launch({x(0), x(1), x(2), x(3), tensor<int32_t>(offsets, {2}), 0.125f});
+    if (to) to->push_back(seconds(from));
+    return done ? true : fault(done.error());
+  };
+  if (!call(39)) return false;  // the generic version, too
+  function.wait();
+  for (int32_t tokens = 40; tokens < 96; ++tokens) {
+    for (int i = 0; i < 10; ++i)
+      if (!call(tokens - 1, i < 5 ? nullptr : &times.warm)) return false;
+    const uint64_t before = function.counters().versions;
+    if (!call(tokens, &times.first)) return false;
+    while (function.counters().versions == before && function.counters().failures == 0)
+      if (!call(tokens)) return false;
   }
-  add(rows, "first call of a new key, Background", "us", median[0] * 1e6, 2 * warm * 1e6,
-      fmt::format("twice a warm call; under Wait {:.0f} us", median[1] * 1e6));
+  return true;
+}
+
+/// What a new key costs its first call, beside a call that finds its version.
+bool new_keys(const CpuOptions& cpu, std::vector<Row>& rows) {
+  FirstCalls waited;
+  if (!first_calls(cpu, Tier::Wait, false, waited)) return false;
+  for (const bool pauses : {false, true}) {
+    FirstCalls times;
+    if (!first_calls(cpu, Tier::Background, pauses, times)) return false;
+    add(rows,
+        std::string("first call of a new key, Background, ") + (pauses ? "after a pause" : "in a stream of calls"),
+        "us", median(times.first) * 1e6, 2 * median(times.warm) * 1e6,
+        fmt::format("twice a warm call {}; nine of ten take {:.0f} us at most; under Wait {:.0f} us",
+                    pauses ? "after such a pause" : "of the stream", percentile_90(times.first) * 1e6,
+                    median(waited.first) * 1e6));
+  }
   return true;
 }
 
@@ -107,7 +127,7 @@ bool add_runtime(const CpuOptions& options, const Options& common, std::vector<R
   const Engine engine = cpu_engine(options, 2);
   const auto device = engine.device("cpu");
   if (!device) return fault(device.error());
-  return dispatch(engine, *device, common.quick, rows) && first_calls(options, rows);
+  return dispatch(engine, *device, common.quick, rows) && new_keys(options, rows);
 }
 
 }  // namespace tlxjit::bench

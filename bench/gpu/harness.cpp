@@ -56,23 +56,7 @@ Result<std::unique_ptr<Harness>> Harness::open(const Options& options, const Dev
 void Harness::describe(Report& report) const {
   const nvidia::DeviceInfo& info = context_->info();
   report.device = info.name;
-  report.driver = fmt::format("CUDA {}.{}", info.driver_version / 1000, info.driver_version % 1000 / 10);
-  // The package's version, where the kernel module tells it.
-  if (FILE* file = std::fopen("/proc/driver/nvidia/version", "r")) {
-    char line[256] = {};
-    if (std::fgets(line, sizeof line, file)) {
-      const std::string text(line);
-      for (size_t at = 0; (at = text.find_first_of("0123456789", at)) != std::string::npos;) {
-        const size_t end = std::min(text.find_first_not_of("0123456789.", at), text.size());
-        if (const std::string word = text.substr(at, end - at); std::count(word.begin(), word.end(), '.') >= 1) {
-          report.driver = word + ", " + report.driver;
-          break;
-        }
-        at = end;
-      }
-    }
-    std::fclose(file);
-  }
+  report.driver = driver_name(info.driver_version);
 }
 
 int Harness::sets_for(size_t bytes, int limit) const {
