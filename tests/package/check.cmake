@@ -58,6 +58,18 @@ must("the guide's project's configuration" ${CMAKE_COMMAND} -S ${folder}/first_k
 must("the guide's project's build" ${CMAKE_COMMAND} --build ${folder}/first_kernel/build)
 must("the guide's program" ${CMAKE_COMMAND} -E env --unset=TLXJIT_CPU_PLUGIN ${folder}/first_kernel/build/first_kernel)
 
+must("the guide's project's installation" ${CMAKE_COMMAND} --install ${folder}/first_kernel/build
+     --prefix ${folder}/installed)
+file(RENAME ${folder}/installed ${folder}/elsewhere)
+if(EXISTS ${folder}/moved/lib/libtlxjit.a)
+  file(RENAME ${folder}/moved ${folder}/away)
+  must("the guide's program, installed" ${CMAKE_COMMAND} -E env --unset=TLXJIT_CPU_PLUGIN ${folder}/elsewhere/bin/first_kernel)
+  file(RENAME ${folder}/away ${folder}/moved)
+else()  # a shared library, which has its plug-in beside it, is found as any other
+  must("the guide's program, installed" ${CMAKE_COMMAND} -E env --unset=TLXJIT_CPU_PLUGIN
+       LD_LIBRARY_PATH=${folder}/moved/lib ${folder}/elsewhere/bin/first_kernel)
+endif()
+
 must("the outside project's configuration" ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${folder}/build
      -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${folder}/moved -DCMAKE_BUILD_TYPE=Release)
 must("the outside project's build" ${CMAKE_COMMAND} --build ${folder}/build)
