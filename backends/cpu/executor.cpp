@@ -29,7 +29,7 @@ class Batches final : public Job {
         const int64_t first = next_.fetch_add(kernel_.program.cluster, std::memory_order_relaxed);
         if (first >= launch_.grid) break;
         if (!lane) lane = kernel_.take_lane(shared_);
-        lane->begin(launch_, &failures_, static_cast<int32_t>(first));
+        lane->begin(launch_, failures_.joined(), static_cast<int32_t>(first));
         bool moved = false;
         switch (lane->advance(moved)) {
           case Lane::State::done: break;
@@ -91,7 +91,7 @@ tlxjit_cpu_status launch(tlxjit_cpu_kernel& kernel, const tlxjit_cpu_launch& lau
     Batches job(kernel, shared, launch, failures);
     shared.pool->run(job, threads);
   }
-  acquired(&failures);
+  acquired(failures.joined());
   if (!failures.any()) return TLXJIT_CPU_OK;
   if (launch.workspace) std::memset(launch.workspace, 0, sizeof(int32_t) * static_cast<size_t>(program.words));
   return failure.status;

@@ -14,7 +14,7 @@ Residents::Residents(tlxjit_cpu_kernel& kernel, tlxjit_cpu_kernel::Shared& share
   try {
     for (int32_t program = 0; program < launch.grid; program += kernel.program.cluster) {
       push(kernel.take_lane(shared).release());
-      last_->begin(launch, &failures, program);
+      last_->begin(launch, failures.joined(), program);
       last_->stuck_at = 0;
     }
   } catch (...) {

@@ -38,7 +38,8 @@ inline constexpr int64_t red_zone = asan ? 128 : 0;
 /// Fibers that a launch may have at once. ThreadSanitizer keeps the state of a thread for each.
 inline constexpr size_t most_fibers = tsan ? 512 : 4096;
 
-/// What the present thread or fiber did so far comes before what follows an `acquired` of the same object.
+/// What the present thread or fiber did so far comes before what follows an `acquired` of the same object, which is
+/// no mutex.
 inline void released([[maybe_unused]] const void* object) {
 #if TLXJIT_TSAN
   __tsan_release(const_cast<void*>(object));
