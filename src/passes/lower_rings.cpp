@@ -9,6 +9,7 @@
 #include "src/ir/check_p.h"
 #include "src/passes/cursor_p.h"
 #include "src/passes/op_builder_p.h"
+#include "src/passes/place_tasks_p.h"
 #include "src/passes/tensor_view_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -51,6 +52,15 @@ class Lowering : public Rewriter {
   }
 
  private:
+  using Users = std::set<std::pair<const Op*, Value>>;  ///< (task, ring)
+
+  /// Where what a task's op reads lies in a ring.
+  void note(Users& users, const Op& task, Value read) {
+    const Value slot = source_of(module_, read);
+    if (slot != no_value && module_.type(slot).kind == TypeKind::slot)
+      users.insert({&task, module_.def(slot)->operands[0]});
+  }
+
   void survey(const Op& task) {
     std::set<Value> filled, drained;
     walk(task.regions[0], [&](const Op& op) {
@@ -60,12 +70,11 @@ class Lowering : public Rewriter {
         case OpCode::load_field: fillings_[op.operands[0]].bytes += field_bytes(op); break;
         case OpCode::store_field: fillings_[op.operands[0]].stores = true; break;
         case OpCode::view_load:
-        case OpCode::view_gather: {
-          const Value slot = source_of(module_, op.operands[0]);
-          if (slot != no_value && module_.type(slot).kind == TypeKind::slot)
-            tile_readers_.insert({&task, module_.def(slot)->operands[0]});
+        case OpCode::view_gather: note(tile_readers_, task, op.operands[0]); break;
+        case OpCode::dot:
+          note(dot_readers_, task, op.operands[1]);
+          note(dot_readers_, task, op.operands[2]);
           break;
-        }
         default: break;
       }
     });
@@ -109,6 +118,7 @@ class Lowering : public Rewriter {
       case OpCode::field: return field(*op, b);
       case OpCode::release: {
         const Value slot = op->operands[0], ring = rings_of_[slot];
+        meet(ring, b);
         b.append(OpCode::arrive, {rings_[ring].free, slots_[slot]}, {},
                  OpBuilder::attr("per", std::string(tile_readers_.count({task_, ring}) ? "warp" : "instance")));
         if (cursor_at_end_[slot]) cursors_[{ring, false}].advance(b);
@@ -152,6 +162,7 @@ class Lowering : public Rewriter {
   void task(std::unique_ptr<Op> op, OpBuilder& b) {
     cursors_.clear();
     task_ = op.get();
+    one_thread_ = on_one_thread(module_, *op);
     add_publishes(op->regions[0]);
     Ops prologue;
     OpBuilder p{module_, &prologue, op->location};
@@ -217,11 +228,22 @@ class Lowering : public Rewriter {
     if (filling) {
       b.append(OpCode::wait, {rings_[ring].free, slots_[slot], cursor.former_phase(b)});
       // Where tiles are stored too, the one arrival of this instance comes after them.
-      if (!fillings_[slot].stores) expect(slot, b);
+      if (!fillings_[slot].stores) {
+        meet(ring, b);
+        expect(slot, b);
+      }
     } else {
       b.append(OpCode::wait, {rings_[ring].full, slots_[slot], cursor.phase_now(b)});
     }
     if (!cursor_at_end_[slot]) cursor.advance(b);
+  }
+
+  /// Before one thread lets the other side of the ring go on: all threads are through the wait for the slot, or one
+  /// that is two phases late would take one for the other. No dot ends before all threads are at it, and each warp
+  /// that reads tiles arrives for itself.
+  void meet(Value ring, OpBuilder& b) {
+    if (!one_thread_ && !dot_readers_.count({task_, ring}) && !tile_readers_.count({task_, ring}))
+      b.append(OpCode::sync, {});
   }
 
   void expect(Value slot, OpBuilder& b) {
@@ -297,9 +319,10 @@ class Lowering : public Rewriter {
   std::map<Value, Value> rings_of_;  ///< slot value → ring
   std::map<Value, Value> slots_;     ///< slot value → slot number
   std::map<Value, bool> cursor_at_end_;
-  std::map<Value, Filling> fillings_;                   ///< by acquired slot
-  std::set<std::pair<const Op*, Value>> tile_readers_;  ///< (task, ring): it reads fields as tiles
+  std::map<Value, Filling> fillings_;  ///< by acquired slot
+  Users tile_readers_, dot_readers_;   ///< whose fields are read as tiles, and by dots
   const Op* task_ = nullptr;
+  bool one_thread_ = false;  ///< of each instance does all of the task
   std::map<std::pair<Value, bool>, RingCursor> cursors_;  ///< (ring, filling)
   std::optional<Error> fault_;
 };

@@ -121,4 +121,30 @@ inline Kernel arrivals_of_warps() {
   return k;
 }
 
+/// y and z[64·i … + 64, *] = i, by two tasks of four warps that only take turns with the one slot of a ring.
+inline Kernel slots_that_nobody_reads() {
+  constexpr int64_t e = order_edge;
+  Kernel k{"slots_that_nobody_reads"};
+  auto m = k.dim("M");
+  auto x = k.tensor<bf16>("x", {m, e});
+  auto y = k.tensor<float>("y", {m, e}), z = k.tensor<float>("z", {m, e});
+  auto ring = k.ring(1).slot<bf16>("x", {e, e});
+  k.grid(1);
+  k.task("fills").warps(4).body([&](Task& t) {
+    auto sums = t.accumulator<float>({e, e});
+    k.range(ceil_div(m, e)).each([&](Index i) {
+      ring.acquire().load("x", x, {i * e, 0});
+      y.store({i * e, 0}, filled(t, sums, i.to<float>()));
+    });
+  });
+  k.task("drains").warps(4).body([&](Task& t) {
+    auto sums = t.accumulator<float>({e, e});
+    k.range(ceil_div(m, e)).each([&](Index i) {
+      ring.wait();
+      z.store({i * e, 0}, filled(t, sums, i.to<float>()));
+    });
+  });
+  return k;
+}
+
 }  // namespace kernels_test

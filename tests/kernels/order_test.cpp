@@ -75,6 +75,23 @@ TEST_P(Order, EachWarpOfATaskWithoutTilesArrives) {
   check_rows<float>(arrivals_of_warps(), rounds(), [](int64_t i) { return static_cast<double>(i); });
 }
 
+TEST_P(Order, AllThreadsTakePartInSlotsThatNobodyReads) {
+  auto exe = compile(slots_that_nobody_reads());
+  TLXJIT_MUST(exe);
+  Random random(seed_of_today());
+  const int64_t m = rounds() * e;
+  TestTensor<bf16> x({m, e}, random);
+  TestTensor<float> y({m, e}, random), z({m, e}, random);
+  TLXJIT_MUST(exe->launch({x.on(device()), y.on(device()), z.on(device())}));
+  TLXJIT_MUST(device().synchronize());
+  for (TestTensor<float>* out : {&y, &z}) {
+    out->download();
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < e; ++j) ASSERT_EQ(out->result(i, j), i / e) << "row " << i << ", column " << j;
+    EXPECT_EQ(out->strays(), 0u);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(On, Order, places, place_name);
 
 }  // namespace kernels_test

@@ -182,6 +182,39 @@ TEST(Lower, CountsArrivalsOfFillersAndDrainers) {
   EXPECT_EQ(counts(false, true), (std::vector<int64_t>{2, 8})) << "each of four warps says that it has read";
 }
 
+TEST(Lower, ThreadsThatNothingElseGathersMeetBeforeOneLetsTheRingGoOn) {
+  // What stands before the `expect` of the filler and the `arrive` of the drainer.
+  const auto before = [](bool tiles, bool reads) {
+    Kernel k{"k"};
+    const Tensor x = k.tensor<bf16>("x", {k.dim("N"), 64}), y = k.tensor<bf16>("y", {k.dim("M"), 64});
+    Ring ring = k.ring(2).slot<bf16>("x", {64, 64});
+    k.grid(1);
+    k.task("fill").warps(4).body([&](Task& t) {
+      ring.acquire().load("x", x, {0, 0});
+      if (tiles) y.store({0, 0}, t.full<bf16>({64, 64}, 1));
+    });
+    k.task("drain").warps(4).body([&](Task& t) {
+      const Slot slot = ring.wait();
+      if (reads) t.accumulator<float>({64, 64}).dot(slot["x"], slot["x"].t());
+      slot.release();
+      if (tiles) y.store({64, 0}, t.full<bf16>({64, 64}, 1));
+    });
+    auto module = lowered(k, "sm_90a");
+    EXPECT_TRUE(module.ok()) << to_string(module.error());
+    std::vector<OpCode> result;
+    OpCode last{};
+    walk(module->body, [&](const Op& op) {
+      if (op.code == OpCode::expect || op.code == OpCode::arrive) result.push_back(last);
+      last = op.code;
+    });
+    return result;
+  };
+  using Codes = std::vector<OpCode>;
+  EXPECT_EQ(before(true, false), (Codes{OpCode::sync, OpCode::sync}));
+  EXPECT_EQ(before(true, true), (Codes{OpCode::sync, OpCode::dot_wait})) << "the dot is a meeting";
+  EXPECT_EQ(before(false, false), (Codes{OpCode::wait, OpCode::wait})) << "one thread does all of each task";
+}
+
 /// What follows the store of a tile to a slot in the same block.
 TEST(Lower, BL_150_AStoreToASlotIsFencedForTheDotThatReadsIt) {
   Kernel k{"k"};
