@@ -28,7 +28,7 @@ Kernel jagged(const Signature&, const Config&) {
 /// Jagged attention of an empty batch: a call is its checks and nothing else. By turns, the quickest round of each.
 bool dispatch(const Engine& engine, const Device& device, bool quick, std::vector<Row>& rows) {
   JitOptions options;
-  options.tier = Tier::Wait;
+  options.tier = Tier::wait;
   const JitFunction function(engine, device, "attention", jagged, options);
   alignas(64) static float room[64 * 64];
   alignas(64) static int32_t offsets[2] = {};
@@ -106,10 +106,10 @@ bool first_calls(const CpuOptions& cpu, Tier tier, bool pauses, FirstCalls& time
 /// What a new key costs its first call, beside a call that finds its version.
 bool new_keys(const CpuOptions& cpu, std::vector<Row>& rows) {
   FirstCalls waited;
-  if (!first_calls(cpu, Tier::Wait, false, waited)) return false;
+  if (!first_calls(cpu, Tier::wait, false, waited)) return false;
   for (const bool pauses : {false, true}) {
     FirstCalls times;
-    if (!first_calls(cpu, Tier::Background, pauses, times)) return false;
+    if (!first_calls(cpu, Tier::background, pauses, times)) return false;
     add(rows,
         std::string("first call of a new key, Background, ") + (pauses ? "after a pause" : "in a stream of calls"),
         "us", median(times.first) * 1e6, 2 * median(times.warm) * 1e6,

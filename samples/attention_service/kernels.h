@@ -33,7 +33,7 @@ class Kernels {
   std::string manifest() const;
   /// Writes each function's kernel as text, NAME.tlx, for `tlxjit warm --kernel`; throws std::runtime_error.
   void write(const std::string& folder) const;
-  /// Queues a launch with the version that is there for the shape; Tier::Wait makes the one of its own before.
+  /// Queues a launch with the version that is there for the shape; Tier::wait makes the one of its own before.
   tlxjit::Result<void> launch(const Shape& shape, std::span<const tlxjit::Argument> arguments) const;
   /// Of all functions together.
   tlxjit::JitCounters counters() const;

@@ -61,7 +61,7 @@ void make_ready(const Kernels& kernels, const Options& options) {
     std::printf("prepared %zu keys of %s\n", must(kernels.warm(read(file))), file.c_str());
     std::fflush(stdout);
   }
-  if (options.tier != tlxjit::Tier::Background && options.tier != tlxjit::Tier::Warn) return;
+  if (options.tier != tlxjit::Tier::background && options.tier != tlxjit::Tier::warn) return;
   const auto progress = [](size_t done, size_t total) {
     if (done == total || done % 8 == 0) std::printf("prepared %zu of %zu kernels\n", done, total);
     std::fflush(stdout);

@@ -109,10 +109,10 @@ std::set<tlxjit::Elem> elems(const std::string& option, std::string_view text) {
 
 tlxjit::Tier tier(const std::string& option, std::string_view text) {
   using tlxjit::Tier;
-  for (const auto& [name, value] : {std::pair("wait", Tier::Wait),
-                                    {"background", Tier::Background},
-                                    {"sealed", Tier::Sealed},
-                                    {"warn", Tier::Warn}})
+  for (const auto& [name, value] : {std::pair("wait", Tier::wait),
+                                    {"background", Tier::background},
+                                    {"sealed", Tier::sealed},
+                                    {"warn", Tier::warn}})
     if (text == name) return value;
   refuse(option + " is wait, background, sealed or warn, not '" + std::string(text) + "'");
 }

@@ -16,7 +16,7 @@ struct Options {
   std::string device;            ///< empty: the best
   std::set<tlxjit::Elem> elems;  ///< empty: all that the device has
   int threads = 0;               ///< of a launch on the CPU; 0: all
-  tlxjit::Tier tier = tlxjit::Tier::Background;
+  tlxjit::Tier tier = tlxjit::Tier::background;
   std::vector<std::string> manifests;  ///< files whose keys are loaded before it listens
   std::vector<std::string> bundles;    ///< EngineOptions::cache_bundles
   std::string write_manifest;          ///< a file, as the service ends

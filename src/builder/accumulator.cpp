@@ -12,10 +12,10 @@ void Accumulator::clear(std::source_location at) const {
 
 void Accumulator::dot(Value a, Value b, DotPrecision precision, std::source_location at) const {
   static constexpr const char* texts[] = {"", "ieee", "tf32x3", "tf32", "full", "fast"};
-  if (!state_->knows(precision, DotPrecision::Fast, "DotPrecision", at)) return;
+  if (!state_->knows(precision, DotPrecision::fast, "DotPrecision", at)) return;
   Attrs attrs;
   attrs.set("overwrite", std::string("never"));
-  if (precision != DotPrecision::Default) attrs.set("precision", std::string(texts[static_cast<size_t>(precision)]));
+  if (precision != DotPrecision::automatic) attrs.set("precision", std::string(texts[static_cast<size_t>(precision)]));
   state_->emit(OpCode::dot, {value_, a, b}, {}, std::move(attrs), at);
 }
 

@@ -17,7 +17,7 @@ Attrs pending_of(int pending) {
 
 Attrs attrs_of(const ArriveOptions& options) {
   Attrs attrs;
-  attrs.set("per", std::string(options.per == Arrive::PerWarp ? "warp" : "instance"));
+  attrs.set("per", std::string(options.per == Arrive::per_warp ? "warp" : "instance"));
   if (options.dots != 0) attrs.set("pending", int64_t{options.dots});
   return attrs;
 }
@@ -58,13 +58,13 @@ void BarrierSlot::wait(Operand phase) const {
 }
 
 void BarrierSlot::arrive(ArriveOptions options, std::source_location at) const {
-  if (state_ && state_->knows(options.per, Arrive::PerWarp, "Arrive", at))
+  if (state_ && state_->knows(options.per, Arrive::per_warp, "Arrive", at))
     state_->emit(OpCode::arrive, {barrier_, slot_}, {}, attrs_of(options), at);
 }
 
 void BarrierSlot::arrive_remote(Operand rank, ArriveOptions options) const {
   BuilderState* s = kernel_of(state_, {&rank}, rank.at);
-  if (s && s->knows(options.per, Arrive::PerWarp, "Arrive", rank.at))
+  if (s && s->knows(options.per, Arrive::per_warp, "Arrive", rank.at))
     s->emit(OpCode::arrive_remote, {barrier_, slot_, s->index(rank)}, {}, attrs_of(options), rank.at);
 }
 
@@ -127,9 +127,9 @@ void Cursor::next(std::source_location at) {
 
 void Kernel::fence(Fence what, std::source_location at) {
   BuilderState& s = use(at);
-  if (!s.knows(what, Fence::System, "Fence", at)) return;
+  if (!s.knows(what, Fence::system, "Fence", at)) return;
   Attrs attrs;
-  if (what != Fence::Shared) attrs.set("scope", std::string(what == Fence::Gpu ? "gpu" : "system"));
+  if (what != Fence::shared) attrs.set("scope", std::string(what == Fence::gpu ? "gpu" : "system"));
   s.emit(OpCode::fence, {}, {}, std::move(attrs), at);
 }
 

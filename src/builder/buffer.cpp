@@ -147,9 +147,9 @@ void View::scatter(const Tile& indices, int axis, const Tile& tile, std::source_
 void View::copy_to(const Tensor& tensor, std::initializer_list<Operand> offsets, Reduce reduce,
                    std::source_location at) const {
   BuilderState* s = kernel_of({&state_, &tensor.state_}, at);
-  if (!s || !valid() || !s->knows(reduce, Reduce::Xor, "Reduce", at)) return;
+  if (!s || !valid() || !s->knows(reduce, Reduce::bit_xor, "Reduce", at)) return;
   Attrs attrs;
-  if (reduce != Reduce::None) attrs.set("reduce", word<CopyReduction>(static_cast<int>(reduce) - 1));
+  if (reduce != Reduce::none) attrs.set("reduce", word<CopyReduction>(static_cast<int>(reduce) - 1));
   emit_copy(OpCode::copy_store, *this, tensor.value_, {}, offsets, std::move(attrs), at);
 }
 

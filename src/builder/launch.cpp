@@ -12,9 +12,9 @@ void Kernel::grid(Operand programs) {
 
 void Kernel::math(MathMode mode, std::source_location at) {
   BuilderState& s = use(at);
-  if (!s.knows(mode, MathMode::Precise, "MathMode", at)) return;
+  if (!s.knows(mode, MathMode::precise, "MathMode", at)) return;
   Attrs attrs;
-  attrs.set("mode", std::string(mode == MathMode::Precise ? "precise" : "fast"));
+  attrs.set("mode", std::string(mode == MathMode::precise ? "precise" : "fast"));
   s.emit(OpCode::math, {}, {}, std::move(attrs), at);
 }
 

@@ -11,10 +11,10 @@ TLXJIT_NAMESPACE_BEGIN
 Tile cast(Operand x, Elem to, CastOptions options) {
   if (BuilderState* s = x.tile.state.get(); s && x.tile.value != no_value && s->module.type(x.tile.value).elem == to)
     return s->copy(x.tile, x.at);
-  if (BuilderState* s = x.tile.state.get(); s && !s->knows(options.rounding, Rounding::TowardsZero, "Rounding", x.at))
+  if (BuilderState* s = x.tile.state.get(); s && !s->knows(options.rounding, Rounding::towards_zero, "Rounding", x.at))
     return s->poison();
   Attrs attrs;
-  if (options.rounding == Rounding::TowardsZero) attrs.set("rounding", std::string("rtz"));
+  if (options.rounding == Rounding::towards_zero) attrs.set("rounding", std::string("rtz"));
   if (options.saturate) attrs.set("saturate", int64_t{*options.saturate});
   return elementwise(OpCode::cast, {&x}, std::move(attrs), 0, to);
 }

@@ -53,7 +53,7 @@ void Turn::take(std::source_location at) {
 }
 
 void Turn::pass(std::source_location at) const {
-  if (state_) barrier_[Operand(next_, at)].arrive({.per = Arrive::PerWarp, .dots = INT_MAX}, at);
+  if (state_) barrier_[Operand(next_, at)].arrive({.per = Arrive::per_warp, .dots = INT_MAX}, at);
 }
 
 TLXJIT_NAMESPACE_END

@@ -58,12 +58,13 @@ std::optional<std::vector<RingField>> parse_fields(std::string_view text) {
 
 std::string check_indices(const Module& module, const Op& op, size_t first) {
   for (size_t i = first; i < op.operands.size(); ++i)
-    if (const Type& t = module.type(op.operands[i]); t != Type::scalar(Elem::i32))
+    if (const Type& t = module.type(op.operands[i]); !is_i32(t))
       return "operand " + std::to_string(i) + " is an index (i32), not " + to_string(t) + "; cast first";
   return {};
 }
 
 std::string check_index(const Module& module, Value index, int64_t n, const char* what) {
+  if (!is_i32(module.type(index))) return std::string(what) + " is i32";
   const Op* def = module.def(index);
   if (!def || def->code != OpCode::constant) return {};
   const int64_t i = def->attrs.integer("value");

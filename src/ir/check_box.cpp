@@ -41,8 +41,7 @@ std::string check_boxed_tile(const Op& op, const Type& tensor, const Type& tile,
 
 std::string check_offsets(const Module& module, std::span<const Value> offsets) {
   for (Value v : offsets)
-    if (const Type& t = module.type(v); t != Type::scalar(Elem::i32))
-      return "offsets are i32, not " + to_string(t) + "; cast first";
+    if (const Type& t = module.type(v); !is_i32(t)) return "offsets are i32, not " + to_string(t) + "; cast first";
   return {};
 }
 

@@ -10,8 +10,6 @@ TLXJIT_NAMESPACE_BEGIN
 
 namespace {
 
-bool is_i32(const Type& t) { return t == Type::scalar(Elem::i32); }
-
 std::string check_task(const Op& op) {
   if (op.attrs.text("name").empty()) return "needs a name";
   const int64_t warps = op.attrs.integer("warps"), replicas = op.attrs.integer("replicas");

@@ -17,7 +17,7 @@ std::string check_flag(const Module& module, const Op& op) {
   const auto indices = static_cast<size_t>(tensor.slots);
   if (op.operands.size() != indices + 2) return "takes one index per axis of " + to_string(tensor) + ", and a value";
   for (size_t i = 1; i <= indices; ++i)
-    if (const Type& t = module.type(op.operands[i]); t != Type::scalar(Elem::i32))
+    if (const Type& t = module.type(op.operands[i]); !is_i32(t))
       return "indices are i32, not " + to_string(t) + "; cast first";
   if (const Type& t = module.type(op.operands.back()); t != Type::scalar(e))
     return "the value is " + std::string(to_string(e)) + ", not " + to_string(t) + "; cast first";
@@ -30,8 +30,7 @@ std::string check_remote(const Module& module, const Op& op) {
   const Value barrier = op.operands[store ? 4 : 0], slot = op.operands[store ? 5 : 1];
   if (module.type(barrier).kind != TypeKind::barrier)
     return "works on a barrier, not on " + to_string(module.type(barrier));
-  for (Value v : {slot, op.operands[store ? 3 : 2]})
-    if (module.type(v) != Type::scalar(Elem::i32)) return "slot and rank are i32";
+  if (!is_i32(module.type(op.operands[store ? 3 : 2]))) return "rank is i32";
   if (std::string what = check_index(module, slot, module.type(barrier).slots, "the barrier's slot"); !what.empty())
     return what;
   if (!store) {
@@ -40,7 +39,6 @@ std::string check_remote(const Module& module, const Op& op) {
   }
   const Type& buffer = module.type(op.operands[0]);
   if (buffer.kind != TypeKind::buffer) return "works on a buffer, not on " + to_string(buffer);
-  if (module.type(op.operands[1]) != Type::scalar(Elem::i32)) return "the slot is i32";
   const Type& tile = module.type(op.operands[2]);
   if (tile != Type::tile(buffer.shape, buffer.elem)) return "writes " + to_string(tile) + " to " + to_string(buffer);
   return check_index(module, op.operands[1], buffer.slots, "slot");
@@ -58,7 +56,7 @@ std::string check_launch(const Module& module, const Op& op) {
       const std::string_view mode = op.attrs.text("mode");
       return mode == "fast" || mode == "precise" ? "" : "mode is fast or precise, not " + std::string(mode);
     }
-    case OpCode::cluster_rank: return module.type(op.results[0]) == Type::scalar(Elem::i32) ? "" : "gives i32";
+    case OpCode::cluster_rank: return is_i32(module.type(op.results[0])) ? "" : "gives i32";
     case OpCode::flag_wait:
     case OpCode::flag_set:
     case OpCode::flag_add: return check_flag(module, op);

@@ -122,7 +122,6 @@ std::string check_view_access(const Module& module, const Op& op) {
 }  // namespace
 
 std::string check_local(const Module& module, const Op& op) {
-  const auto is_i32 = [&](size_t i) { return module.type(op.operands[i]) == Type::scalar(Elem::i32); };
   switch (op.code) {
     case OpCode::buffer: return check_buffer(module, op);
     case OpCode::view_slice:
@@ -135,7 +134,6 @@ std::string check_local(const Module& module, const Op& op) {
     case OpCode::view: {
       const Type& b = module.type(op.operands[0]);
       if (b.kind != TypeKind::buffer) return "works on a buffer, not on " + to_string(b);
-      if (module.type(op.operands[1]) != Type::scalar(Elem::i32)) return "the slot is i32";
       if (module.type(op.results[0]) != Type::view(b.shape, b.elem)) return "gives the buffer's shape";
       return check_index(module, op.operands[1], b.slots, "slot");
     }
@@ -145,7 +143,6 @@ std::string check_local(const Module& module, const Op& op) {
       if (a.kind != TypeKind::view || r.kind != TypeKind::view || a.elem != r.elem || a.shape.rank != 2 ||
           r.shape.rank != 2)
         return "cuts a view of rank 2 by rows, not " + to_string(a);
-      if (module.type(op.operands[1]) != Type::scalar(Elem::i32)) return "the index is i32";
       const Op* def = module.def(op.operands[0]);
       if (def && def->code == OpCode::trans) return "take the part before t()";
       if (a.shape[1] != r.shape[1] || r.shape[0] < 1 || a.shape[0] % r.shape[0])
@@ -163,13 +160,13 @@ std::string check_local(const Module& module, const Op& op) {
     case OpCode::buffer_get: {
       const Type& b = module.type(op.operands[0]);
       if (b.kind != TypeKind::buffer) return "works on a buffer, not on " + to_string(b);
-      if (!is_i32(1)) return "the slot is i32";
       if (std::string what = check_index(module, op.operands[1], b.slots, "slot"); !what.empty()) return what;
       if (op.code == OpCode::buffer_store) {
         const Type& t = module.type(op.operands[2]);
         return t == Type::tile(b.shape, b.elem) ? "" : "writes " + to_string(t) + " to " + to_string(b);
       }
-      if (b.shape.rank != 1 || !is_i32(2)) return "works on elements of a buffer of rank 1, not of " + to_string(b);
+      if (b.shape.rank != 1 || !is_i32(module.type(op.operands[2])))
+        return "works on elements of a buffer of rank 1, not of " + to_string(b);
       const Type& element = module.type(op.code == OpCode::buffer_put ? op.operands[3] : op.results[0]);
       if (element != Type::scalar(b.elem))
         return "the element is " + std::string(to_string(b.elem)) + ", not " + to_string(element) + "; cast first";

@@ -9,8 +9,7 @@ std::string check_memory(const Module& module, const Op& op) {
     const int64_t words = op.attrs.integer("words");
     return words >= 1 && words <= 1 << 20 ? "" : "words are 1 to 2^20";
   }
-  if (op.code == OpCode::workspace_add && module.type(op.results[0]) != Type::scalar(Elem::i32))
-    return "gives the former word, i32";
+  if (op.code == OpCode::workspace_add && !is_i32(module.type(op.results[0]))) return "gives the former word, i32";
   if (op.code == OpCode::workspace_add || op.code == OpCode::workspace_set) return check_indices(module, op, 0);
   if (op.code == OpCode::tensor) return check_signature(module, op);
   const Type& tensor = module.type(op.operands[0]);

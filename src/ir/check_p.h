@@ -52,6 +52,7 @@ std::string check_boxed_tile(const Op& op, const Type& tensor, const Type& tile,
 std::string check_offsets(const Module& module, std::span<const Value> offsets);
 /// Operands from `first` on to the last: one coordinate per axis of the box, and a bound if ragged.
 std::string check_coordinates(const Module& module, const Op& op, size_t first);
+inline bool is_i32(const Type& t) { return t == Type::scalar(Elem::i32); }
 /// A scalar or a tile.
 inline bool is_value(const Type& t) { return t.is_scalar() || t.is_tile(); }
 /// Whether there is arithmetic on it; fp8 and fp4 only convert.
@@ -67,7 +68,7 @@ Type with_pairs(Type type);
 std::string check_tile_type(const Type& type);
 /// Refuses a number of something (`what`) that is a constant below 0.
 std::string check_count(const Module& module, Value count, const char* what);
-/// Refuses an index (`what`) that is a constant and not one of n; any other is for the back end.
+/// Refuses an index (`what`) that is no i32, or a constant and not one of n; any other is for the back end.
 std::string check_index(const Module& module, Value index, int64_t n, const char* what);
 /// The `offset` attribute, where there is one: aligned, and all of `bytes` below 2^31.
 std::string check_shared_offset(const Op& op, int64_t bytes, int64_t alignment);

@@ -57,7 +57,7 @@ std::string check_cursor(const Module& module, const Op& op) {
   if (module.type(op.operands[0]).kind != TypeKind::ring)
     return "works on a ring, not on " + to_string(module.type(op.operands[0]));
   if (op.code != OpCode::skip) return module.type(op.results[0]) == Type::slot() ? "" : "gives a slot";
-  if (module.type(op.operands[1]) != Type::scalar(Elem::i32)) return "the number of slots is i32";
+  if (!is_i32(module.type(op.operands[1]))) return "the number of slots is i32";
   if (op.attrs.text("side") != "fill" && op.attrs.text("side") != "drain") return "side is fill or drain";
   return check_count(module, op.operands[1], "the number of slots");
 }
@@ -76,7 +76,7 @@ std::string check_store(const Module& module, const Op& op, const RingField& fie
   const Type& tile = module.type(op.operands[1]);
   Type expected = Type::tile(field.view.shape, field.view.elem);
   if (op.operands.size() == 3) {
-    if (module.type(op.operands[2]) != Type::scalar(Elem::i32)) return "the part is i32";
+    if (!is_i32(module.type(op.operands[2]))) return "part is i32";
     if (tile.is_tile() && tile.shape.rank == expected.shape.rank && tile.shape[0] >= 1 &&
         expected.shape[0] % tile.shape[0] == 0)
       expected.shape[0] = tile.shape[0];

@@ -23,7 +23,7 @@ std::string check_dim(const Module& module, const Op& op) {
   const int64_t most = op.attrs.integer("max", op.attrs.find("max") ? -1 : INT32_MAX);
   if (least < 0 || least > INT32_MAX) return "its least value is 0 to 2^31 − 1";
   if (most < least || most > INT32_MAX) return "its greatest value is the least, or more, up to 2^31 − 1";
-  return module.type(op.results[0]) == Type::scalar(Elem::i32) ? "" : "gives i32";
+  return is_i32(module.type(op.results[0])) ? "" : "gives i32";
 }
 
 std::string check_parameter(const Module& module, const Op& op) {

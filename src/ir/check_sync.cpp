@@ -35,12 +35,10 @@ std::string check_copy(const Module& module, const Op& op) {
   if (std::string what = check_box(op, tensor, "buffer", buffer.shape.elements()); !what.empty()) return what;
   if (op.attrs.find("reduce"))
     if (std::string what = check_copy_reduction(op, tensor.elem); !what.empty()) return what;
-  if (module.type(op.operands[2]) != Type::scalar(Elem::i32)) return "the slot is i32";
   if (std::string what = check_index(module, op.operands[2], buffer.slots, "slot"); !what.empty()) return what;
   if (op.code != OpCode::copy_load) return check_coordinates(module, op, 3);
   const Type& barrier = module.type(op.operands[3]);
   if (barrier.kind != TypeKind::barrier) return "operand 3 is a barrier";
-  if (module.type(op.operands[4]) != Type::scalar(Elem::i32)) return "the barrier's slot is i32";
   if (std::string what = check_index(module, op.operands[4], barrier.slots, "the barrier's slot"); !what.empty())
     return what;
   return check_coordinates(module, op, 5);
@@ -49,7 +47,6 @@ std::string check_copy(const Module& module, const Op& op) {
 }  // namespace
 
 std::string check_sync(const Module& module, const Op& op) {
-  const auto is_i32 = [&](size_t i) { return module.type(op.operands[i]) == Type::scalar(Elem::i32); };
   switch (op.code) {
     case OpCode::barrier: {
       const Type& t = module.type(op.results[0]);
@@ -65,8 +62,6 @@ std::string check_sync(const Module& module, const Op& op) {
     case OpCode::expect:
       if (module.type(op.operands[0]).kind != TypeKind::barrier)
         return "works on a barrier, not on " + to_string(module.type(op.operands[0]));
-      for (size_t i = 1; i < op.operands.size(); ++i)
-        if (!is_i32(i)) return "slot and phase are i32";
       if (op.code == OpCode::arrive && op.attrs.text("per") != "instance" && op.attrs.text("per") != "warp")
         return "per is instance or warp";
       if (op.attrs.find("pending") && op.attrs.integer("pending", -1) < 0) return "pending is at least 0";

@@ -24,7 +24,7 @@ void JitState::set_tier(Tier tier) {
 /// Whether the function would not compile again what it lets go of.
 bool JitState::holds_on() const {
   const Tier tier = tier_.load(std::memory_order_relaxed);
-  return tier == Tier::Sealed || tier == Tier::Warn || options_.stable;
+  return tier == Tier::sealed || tier == Tier::warn || options_.stable;
 }
 
 void JitState::list(std::vector<Kept>& kept, Dropped& dropped) {

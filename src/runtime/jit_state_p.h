@@ -71,7 +71,7 @@ class JitState : public ModuleHolder, public std::enable_shared_from_this<JitSta
     EventSums sums;
     Queue queued;  // to the engine, till they are compiled
     Admission admission;
-    std::set<uint64_t> warned;        // hashes of keys that Tier::Warn has told
+    std::set<uint64_t> warned;        // hashes of keys that Tier::warn has told
     std::set<const Family*> settled;  // JitOptions::stable: the generic version has served calls of theirs
   };
   /// A key in the engine's queue. It ends when the compile has, or when there will be none: the queue is full, or ends.

@@ -11,13 +11,13 @@ namespace runtime {
 bool JitState::serves(const Version& version) const {
   if (version.own()) return true;
   const Tier tier = tier_.load(std::memory_order_relaxed);
-  if (tier == Tier::Sealed) return false;
+  if (tier == Tier::sealed) return false;
   switch (version.standing.load()) {
     case Standing::own: return true;
-    case Standing::queued: return tier != Tier::Wait;
+    case Standing::queued: return tier != Tier::wait;
     case Standing::failed:
-      return tier == Tier::Warn || Version::Clock::now().time_since_epoch().count() < version.again.load();
-    case Standing::told: return tier == Tier::Warn;
+      return tier == Tier::warn || Version::Clock::now().time_since_epoch().count() < version.again.load();
+    case Standing::told: return tier == Tier::warn;
     case Standing::stable: return true;
   }
   return false;
@@ -28,7 +28,7 @@ Result<JitState::Served> JitState::miss(OfProcess& own, const Family& family, co
   const Tier tier = tier_.load(std::memory_order_relaxed);
   happened(own, EventKind::version_miss, family, c.view());
   collect(own);
-  if (tier == Tier::Sealed)
+  if (tier == Tier::sealed)
     return refused(
         own, family, c, ErrorCode::not_compiled,
         "the function is sealed, and has no version for this key: add it to the manifest that the function is "
@@ -41,7 +41,7 @@ Result<JitState::Served> JitState::miss(OfProcess& own, const Family& family, co
                      "once before the capture");
     return *std::move(found);
   }
-  if (tier == Tier::Warn) {
+  if (tier == Tier::warn) {
     bool tell = false;
     {
       std::lock_guard lock(own.mutex);
@@ -50,7 +50,7 @@ Result<JitState::Served> JitState::miss(OfProcess& own, const Family& family, co
     }
     if (tell) log("no version for the key " + key_json(*this, family, c.view()) + "; a less special one runs");
   }
-  if (tier == Tier::Wait && !is_settled(own, family)) {
+  if (tier == Tier::wait && !is_settled(own, family)) {
     if (!admit(own, family, c)) return valid(own, family, c, arguments);
     happened(own, EventKind::call_waited, family, c.view());
     auto version = special(own, family, c, room());
@@ -126,7 +126,7 @@ void JitState::want_own(OfProcess& own, const Family& family, const CallClass& c
   if (!admit(own, family, c)) return;
   if (options_.stable)
     stand_in(own, family, c, std::move(served), Standing::stable);
-  else if (tier_.load(std::memory_order_relaxed) == Tier::Warn)
+  else if (tier_.load(std::memory_order_relaxed) == Tier::warn)
     stand_in(own, family, c, std::move(served), Standing::told);
   else
     enqueue(own, family, c, std::move(served));

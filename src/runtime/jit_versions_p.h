@@ -19,7 +19,7 @@ enum class Standing : uint8_t {
   own,     ///< compiled for its key
   queued,  ///< stands in till the key's own is compiled, for which it is in the engine's queue
   failed,  ///< stands in: the key's own could not be compiled, and is tried again from `again` on
-  told,    ///< stands in: Tier::Warn has told of the key, and nothing is compiled
+  told,    ///< stands in: Tier::warn has told of the key, and nothing is compiled
   stable,  ///< stands in for good, as JitOptions::stable wants it
 };
 

@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
   const Device device = must(engine.device(Device::cpu));
   {
     JitOptions options;
-    options.tier = Tier::Wait;
+    options.tier = Tier::wait;
     options.compile.as = as;
     if (as.empty()) {
       options.numbers = {{"N", Policy::buckets({16, 100})}};

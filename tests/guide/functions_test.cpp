@@ -52,7 +52,7 @@ TEST(GuideFunctions, WarmedAndSealed) {
 
   JitOptions options;
   options.numbers = {{"M", Policy::any()}, {"N", Policy::exact()}, {"factor", Policy::exact()}};
-  options.tier = Tier::Wait;
+  options.tier = Tier::wait;
   JitFunction f(engine, device, "scaled", scaled, options);
   auto done = f.launch({tensor<float>(x, {4, 100}), tensor<float>(y, {4, 100}), int32_t{3}});
   ASSERT_TRUE(done.ok()) << to_string(done.error());
@@ -61,7 +61,7 @@ TEST(GuideFunctions, WarmedAndSealed) {
   std::string manifest = f.manifest();
   JitFunction g(engine, device, "scaled", scaled, options);
   auto report = g.warm(manifest, {.threads = 2});
-  g.set_tier(Tier::Sealed);
+  g.set_tier(Tier::sealed);
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->compiled, 1u);
   EXPECT_TRUE(g.launch({tensor<float>(x, {2, 100}), tensor<float>(y, {2, 100}), int32_t{3}}).ok());

@@ -47,7 +47,7 @@ Kernel pass_round(int size, int rounds, Arrive per) {
   k.grid(2 * size);
   auto box = k.buffer<int32_t>(1, {16});
   auto full = k.barrier(1, 1, "full");
-  auto free = k.barrier(1, per == Arrive::PerWarp ? 4 : 1, "free");  // of the next program's box
+  auto free = k.barrier(1, per == Arrive::per_warp ? 4 : 1, "free");  // of the next program's box
   k.task("main").body([&](Task& t) {
     auto rank = k.cluster_rank();
     auto next = (rank + 1) % size, before = (rank + size - 1) % size;
@@ -100,7 +100,7 @@ TEST_P(Clusters, SumOverTheCluster) {
 
 TEST_P(Clusters, BoxesThatGoRound) {
   for (int size : {2, 4})
-    for (Arrive per : {Arrive::PerInstance, Arrive::PerWarp})
+    for (Arrive per : {Arrive::per_instance, Arrive::per_warp})
       for (int rounds : {1, 2, 7}) {
         SCOPED_TRACE(std::to_string(rounds) + " rounds in clusters of " + std::to_string(size));
         auto exe = compile(pass_round(size, rounds, per));
@@ -191,7 +191,7 @@ TEST_P(Clusters, FaultsNameTheLine) {
 TEST_P(Clusters, HopperRefusesThemByTheirLine) {
   const auto hopper = engine().device("sm_90a");
   TLXJIT_MUST(hopper);
-  const auto exe = engine().compile(pass_round(2, 1, Arrive::PerInstance), *hopper);
+  const auto exe = engine().compile(pass_round(2, 1, Arrive::per_instance), *hopper);
   ASSERT_FALSE(exe);
   EXPECT_EQ(exe.error().kind, ErrorKind::user);
   EXPECT_EQ(exe.error().message, "cluster: sm_90a has no cluster; targets that have it: cpu");

@@ -55,17 +55,17 @@ class Copies : public KernelTest {
   template <class T>
   void sums_and_extremes(bool is_signed) {
     const int64_t low = is_signed ? -9 : 0;
-    reduce<T>(Reduce::Add, [](int64_t a, int64_t b) { return a + b; }, low, 9);
+    reduce<T>(Reduce::add, [](int64_t a, int64_t b) { return a + b; }, low, 9);
     if constexpr (!std::is_same_v<T, float>) {
-      reduce<T>(Reduce::Min, [](int64_t a, int64_t b) { return std::min(a, b); }, low, 99);
-      reduce<T>(Reduce::Max, [](int64_t a, int64_t b) { return std::max(a, b); }, low, 99);
+      reduce<T>(Reduce::min, [](int64_t a, int64_t b) { return std::min(a, b); }, low, 99);
+      reduce<T>(Reduce::max, [](int64_t a, int64_t b) { return std::max(a, b); }, low, 99);
     }
   }
   template <class T>
   void bits() {
-    reduce<T>(Reduce::And, [](int64_t a, int64_t b) { return a & b; }, 0, 255);
-    reduce<T>(Reduce::Or, [](int64_t a, int64_t b) { return a | b; }, 0, 255);
-    reduce<T>(Reduce::Xor, [](int64_t a, int64_t b) { return a ^ b; }, 0, 255);
+    reduce<T>(Reduce::bit_and, [](int64_t a, int64_t b) { return a & b; }, 0, 255);
+    reduce<T>(Reduce::bit_or, [](int64_t a, int64_t b) { return a | b; }, 0, 255);
+    reduce<T>(Reduce::bit_xor, [](int64_t a, int64_t b) { return a ^ b; }, 0, 255);
   }
 };
 

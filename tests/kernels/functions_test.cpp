@@ -7,7 +7,7 @@ namespace kernels_test {
 class Functions : public KernelTest {
  protected:
   JitFunction function(const char* name, JitFunction::Generator generator, JitOptions options) {
-    options.tier = Tier::Wait;
+    options.tier = Tier::wait;
     options.compile.as = GetParam().as;
     return {engine(), device(), name, std::move(generator), std::move(options)};
   }

@@ -115,7 +115,7 @@ inline Kernel arrivals_of_warps() {
   k.task("says").warps(4).body([&] {
     k.range(ceil_div(m, e)).each([&](Index i) {
       asked[0].wait(i % 2);
-      said[0].arrive({.per = Arrive::PerWarp});
+      said[0].arrive({.per = Arrive::per_warp});
     });
   });
   return k;

@@ -253,7 +253,7 @@ TEST_P(Pipelines, BranchesThatAreAlwaysTakenGiveTheirSlotsBack) {
     auto generic = compile(build());
     TLXJIT_MUST(generic);
     JitOptions options;
-    options.tier = Tier::Wait;
+    options.tier = Tier::wait;
     options.compile.as = GetParam().as;
     options.numbers = {{"n", Policy::exact()}};
     const JitFunction special(

@@ -166,7 +166,7 @@ TEST(Floats, EveryOpRoundsOnce) {
   for (const Real& r : reals)
     for (Elem elem : {Elem::f16, Elem::bf16, Elem::f32, Elem::f64}) {
       Draw d = draw({elem, elem}, elem, r.of, seed);
-      const Draw precise = draw({elem, elem}, elem, r.of, seed + 1, 1 << 14, MathMode::Precise);
+      const Draw precise = draw({elem, elem}, elem, r.of, seed + 1, 1 << 14, MathMode::precise);
       for (size_t o = 0; o < 2; ++o) d.in[o].insert(d.in[o].end(), precise.in[o].begin(), precise.in[o].end());
       d.out.insert(d.out.end(), precise.out.begin(), precise.out.end());
       for (size_t i = 0; i < d.out.size(); ++i) {
@@ -196,7 +196,7 @@ TEST(Floats, ChainsOfSixteenBitsRoundEachStep) {
 // A product and a sum: each rounded, or if the mode is fast, as an fma.
 TEST(Floats, PreciseDoesNotContract) {
   FOR_SEEDS(seed)
-  for (MathMode mode : {MathMode::Precise, MathMode::Fast})
+  for (MathMode mode : {MathMode::precise, MathMode::fast})
     for (Elem elem : {Elem::f16, Elem::bf16, Elem::f32, Elem::f64}) {
       const Draw d = draw({elem, elem, elem}, elem, BINARY(x[0] * x[1] + x[2]), seed, 1 << 14, mode);
       for (size_t i = 0; i < d.out.size(); ++i) {
@@ -209,7 +209,7 @@ TEST(Floats, PreciseDoesNotContract) {
                 ? d.out[i] == code_of(std::fma(v[0], v[1], v[2]))
                 : elem == Elem::f32 && d.out[i] == code_of(std::fma(static_cast<float>(v[0]), static_cast<float>(v[1]),
                                                                     static_cast<float>(v[2])));
-        if (mode == MathMode::Fast && once) continue;
+        if (mode == MathMode::fast && once) continue;
         ASSERT_EQ(d.out[i], want) << to_string(elem) << ' ' << v[0] << " · " << v[1] << " + " << v[2];
       }
     }

@@ -16,7 +16,7 @@ Expression caster(Elem to, CastOptions options = {}) {
 
 /// What a cast to a float gives for a number x; `code` is compared as a NaN where it is one.
 uint64_t to_float(Elem to, long double x, bool negative, Rounding rounding, bool saturate) {
-  const bool cut = rounding == Rounding::TowardsZero;
+  const bool cut = rounding == Rounding::towards_zero;
   if (to == Elem::f32 || to == Elem::f64) {
     long double y = to == Elem::f32 ? static_cast<long double>(static_cast<float>(x))
                                     : static_cast<long double>(static_cast<double>(x));
@@ -92,10 +92,10 @@ TEST(Casts, FloatsToFloats) {
   for (Elem from : floats)
     for (Elem to : floats) {
       if (from == to) continue;
-      for (Rounding rounding : {Rounding::NearestEven, Rounding::TowardsZero})
+      for (Rounding rounding : {Rounding::nearest_even, Rounding::towards_zero})
         for (std::optional<bool> saturate : {std::optional<bool>{}, {false}, {true}}) {
           if (to == Elem::f4e2m1 && saturate == std::optional(false)) continue;
-          SCOPED_TRACE(name(from, to) + (rounding == Rounding::TowardsZero ? " rtz" : "") +
+          SCOPED_TRACE(name(from, to) + (rounding == Rounding::towards_zero ? " rtz" : "") +
                        (saturate ? *saturate ? " saturate" : " overflow" : ""));
           const CastOptions options{rounding, saturate};
           const bool finite = saturate.value_or(bits(to) < 16);
@@ -120,7 +120,7 @@ TEST(Casts, BL_081_EveryCodeOfASmallFloat) {
       const Codes out = apply({from}, to, caster(to), {all});
       for (size_t i = 0; i < all.size() && !HasFailure(); ++i) {
         const double x = value_of(from, i);
-        expect_same(to, out[i], to_float(to, x, std::signbit(x), Rounding::NearestEven, false), std::to_string(i));
+        expect_same(to, out[i], to_float(to, x, std::signbit(x), Rounding::nearest_even, false), std::to_string(i));
       }
     }
   }
@@ -140,7 +140,7 @@ TEST(Casts, HostTypesOfEightBits) {
     const auto value = static_cast<float>(value_of(Elem::f32, code));
     for (Elem to : {Elem::f8e4m3, Elem::f8e5m2})
       expect_same(to, to == Elem::f8e4m3 ? f8e4m3(value).bits : f8e5m2(value).bits,
-                  to_float(to, value, std::signbit(value), Rounding::NearestEven, true), std::to_string(value));
+                  to_float(to, value, std::signbit(value), Rounding::nearest_even, true), std::to_string(value));
   }
 }
 
@@ -148,7 +148,7 @@ TEST(Casts, E8m0IsTheNearestPowerOfTwo) {
   FOR_SEEDS(seed)
   for (bool cut : {false, true})
     for (bool saturate : {false, true}) {
-      const CastOptions options{cut ? Rounding::TowardsZero : Rounding::NearestEven, saturate};
+      const CastOptions options{cut ? Rounding::towards_zero : Rounding::nearest_even, saturate};
       Draw run = draw({Elem::f32}, Elem::e8m0, caster(Elem::e8m0, options), seed, 1 << 12);
       const Codes more = edges(Elem::f32), out = apply({Elem::f32}, Elem::e8m0, caster(Elem::e8m0, options), {more});
       run.in[0].insert(run.in[0].end(), more.begin(), more.end());
@@ -186,7 +186,7 @@ TEST(Casts, StochasticRoundingIsTheFractionPlusRandomBits) {
     for (size_t i = 0; i < run.out.size(); ++i) {
       const double x = value_of(Elem::f32, run.in[0][i]);
       const bool saturate = bits(to) < 16;
-      uint64_t want = to_float(to, x, std::signbit(x), Rounding::TowardsZero, saturate);
+      uint64_t want = to_float(to, x, std::signbit(x), Rounding::towards_zero, saturate);
       if (std::isfinite(x)) {
         uint32_t code = f.below(x);
         if (code <= f.largest()) {
@@ -255,7 +255,7 @@ TEST(Casts, IntegersToFloatsRoundOnce) {
           const int64_t x = integer_of(from, run.in[0][i]);
           const long double value =
               is_signed_int(from) ? static_cast<long double>(x) : static_cast<long double>(static_cast<uint64_t>(x));
-          expect_same(to, run.out[i], to_float(to, value, value < 0, Rounding::NearestEven, saturate),
+          expect_same(to, run.out[i], to_float(to, value, value < 0, Rounding::nearest_even, saturate),
                       std::to_string(x));
         }
       }

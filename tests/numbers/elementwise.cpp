@@ -91,7 +91,7 @@ Tile drawn(const Tile& h, Elem elem) {
 
 Draw draw(const std::vector<Elem>& in, Elem out, const Expression& fn, uint64_t seed, int64_t count, MathMode mode) {
   Kernel k{"draw"};
-  if (mode != MathMode::Fast) k.math(mode);
+  if (mode != MathMode::fast) k.math(mode);
   const Index n = k.dim("N");
   std::vector<Tensor> x;
   for (size_t i = 0; i < in.size(); ++i) x.push_back(k.tensor(container(in[i]), "x" + std::to_string(i), {n}));

@@ -33,7 +33,7 @@ struct Draw {
 /// `fn` of `count` drawn elements per operand, in tiles. Floats are drawn from all bit patterns and, half of them, with
 /// exponents near 0; integers with magnitudes of all lengths.
 Draw draw(const std::vector<Elem>& in, Elem out, const Expression& fn, uint64_t seed, int64_t count = 1 << 14,
-          MathMode mode = MathMode::Fast);
+          MathMode mode = MathMode::fast);
 
 /// `fn` of the elements given, computed as scalars and in tiles, which must agree. All lists are of one length.
 Codes apply(const std::vector<Elem>& in, Elem out, const Expression& fn, const std::vector<Codes>& values);

@@ -87,7 +87,7 @@ TEST(Math, WithinTheTablesBoundsDrawn) {
   FOR_SEEDS(seed)
   for (const Function& f : functions)
     for (Elem elem : {Elem::f32, Elem::f64})
-      for (MathMode mode : {MathMode::Fast, MathMode::Precise}) {
+      for (MathMode mode : {MathMode::fast, MathMode::precise}) {
         const Draw draw =
             numbers_test::draw({elem}, elem, expression(f), seed, elem == Elem::f32 ? 1 << 17 : 1 << 14, mode);
         check(f, elem, draw.in[0], draw.out);

@@ -12,7 +12,7 @@
 #include "tlxjit/core/numeric.h"
 
 namespace tlxjit {
-void PrintTo(Tier tier, std::ostream* out) { *out << (tier == Tier::Wait ? "wait" : "background"); }
+void PrintTo(Tier tier, std::ostream* out) { *out << (tier == Tier::wait ? "wait" : "background"); }
 }  // namespace tlxjit
 
 namespace service_test {
@@ -207,10 +207,10 @@ TEST_P(Numbers, ManyNumbersOfHeadsAtOnceAreRightWhicheverVersionRan) {
   const tlxjit::JitCounters counters = real_.kernels().counters();
   EXPECT_EQ(counters.failures, 0U);
   // In the background some may be made after the last call.
-  EXPECT_GE(counters.compiles, GetParam() == tlxjit::Tier::Wait ? calls.size() : 1);
+  EXPECT_GE(counters.compiles, GetParam() == tlxjit::Tier::wait ? calls.size() : 1);
 }
 
-/// What `Background` is for: the first launch of a number of heads waits for no compile.
+/// What `background` is for: the first launch of a number of heads waits for no compile.
 TEST_P(Numbers, AfterPreparingOnlyWaitWaits) {
   Served served;
   served.elems = {Elem::f32}, served.head_sizes = {64}, served.groups = {1};
@@ -227,11 +227,11 @@ TEST_P(Numbers, AfterPreparingOnlyWaitWaits) {
     fill(call, random);
     compare(call, post_beside(harness, call).get().out);
   }
-  EXPECT_EQ(real.kernels().counters().waits - before.waits, GetParam() == tlxjit::Tier::Wait ? 3U : 0U);
+  EXPECT_EQ(real.kernels().counters().waits - before.waits, GetParam() == tlxjit::Tier::wait ? 3U : 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiers, Numbers, testing::Values(tlxjit::Tier::Wait, tlxjit::Tier::Background),
-                         [](const auto& info) { return info.param == tlxjit::Tier::Wait ? "Wait" : "Background"; });
+INSTANTIATE_TEST_SUITE_P(Tiers, Numbers, testing::Values(tlxjit::Tier::wait, tlxjit::Tier::background),
+                         [](const auto& info) { return info.param == tlxjit::Tier::wait ? "Wait" : "Background"; });
 
 }  // namespace
 }  // namespace service_test

@@ -63,7 +63,7 @@ Kernel doubled(int salt) {
   return k;
 }
 
-constexpr Tier tiers[] = {Tier::Wait, Tier::Background, Tier::Sealed, Tier::Warn};
+constexpr Tier tiers[] = {Tier::wait, Tier::background, Tier::sealed, Tier::warn};
 
 /// An engine and functions of it. Who holds one of them may go on when the engine has ended.
 struct World {

@@ -138,7 +138,7 @@ class Storm : public ::testing::TestWithParam<Tier> {
 };
 
 std::string tier_name(const ::testing::TestParamInfo<Tier>& info) {
-  return info.param == Tier::Wait ? "Wait" : "Background";
+  return info.param == Tier::wait ? "Wait" : "Background";
 }
 
 TEST_P(Storm, BL_218_TenThousandShapesKeepMemoryFlat) {
@@ -207,7 +207,7 @@ TEST_P(Storm, BL_218_TenThousandShapesKeepMemoryFlat) {
 #endif
 }
 
-INSTANTIATE_TEST_SUITE_P(Under, Storm, ::testing::Values(Tier::Wait, Tier::Background), tier_name);
+INSTANTIATE_TEST_SUITE_P(Under, Storm, ::testing::Values(Tier::wait, Tier::background), tier_name);
 
 }  // namespace
 }  // namespace tlxjit

@@ -12,12 +12,12 @@ TLXJIT_NAMESPACE_BEGIN
 /// How exactly a dot of f32 or f8 multiplies and adds; docs/reference/numbers.md has the rules. Other types have one
 /// way.
 enum class DotPrecision {
-  Default,  ///< Ieee of f32, Full of f8
-  Ieee,     ///< f32: products and sums of f32
-  Tf32x3,   ///< f32: three products of tf32, all but as exact
-  Tf32,     ///< f32: operands are rounded to tf32, 10 bits of mantissa
-  Full,     ///< f8: sums of at most 128 products are added up in f32
-  Fast,     ///< f8: sums as exact as the device adds fastest
+  automatic,  ///< ieee of f32, full of f8
+  ieee,       ///< f32: products and sums of f32
+  tf32x3,     ///< f32: three products of tf32, all but as exact
+  tf32,       ///< f32: operands are rounded to tf32, 10 bits of mantissa
+  full,       ///< f8: sums of at most 128 products are added up in f32
+  fast,       ///< f8: sums as exact as the device adds fastest
 };
 
 /// Sums of dots, M × N of f32 or i32, with identity: one per declaration and instance. Cleared where it is declared.
@@ -26,9 +26,9 @@ class TLXJIT_API Accumulator {
   void clear(std::source_location at = std::source_location::current()) const;
   /// acc += a · b, asynchronous; the waits are placed by the lowering. a is M × K and b K × N, of one element type, or
   /// each of one of the two of f8: i8 and u8 sum in i32, floats in f32.
-  void dot(const View& a, const View& b, DotPrecision precision = DotPrecision::Default,
+  void dot(const View& a, const View& b, DotPrecision precision = DotPrecision::automatic,
            std::source_location at = std::source_location::current()) const;
-  void dot(const Tile& a, const View& b, DotPrecision precision = DotPrecision::Default,
+  void dot(const Tile& a, const View& b, DotPrecision precision = DotPrecision::automatic,
            std::source_location at = std::source_location::current()) const;
   /// The sums as a tile, M × N. Waits for the dots on them.
   Tile read(std::source_location at = std::source_location::current()) const;

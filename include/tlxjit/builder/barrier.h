@@ -16,10 +16,10 @@
 TLXJIT_NAMESPACE_BEGIN
 
 /// Who arrives: the instance once, or each of its warps.
-enum class Arrive { PerInstance, PerWarp };
+enum class Arrive { per_instance, per_warp };
 
 struct ArriveOptions {
-  Arrive per = Arrive::PerInstance;
+  Arrive per = Arrive::per_instance;
   /// The youngest dots that may still be in flight; the others are complete before the arrival.
   int dots = 0;
 };
@@ -93,6 +93,6 @@ class TLXJIT_API NamedBarrier {
 
 /// What a fence orders: ordinary writes to shared memory before asynchronous reads of it, or accesses to global
 /// memory as the whole device, or the host too, sees them.
-enum class Fence { Shared, Gpu, System };
+enum class Fence { shared, gpu, system };
 
 TLXJIT_NAMESPACE_END

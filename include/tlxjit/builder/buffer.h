@@ -16,7 +16,7 @@ class Task;
 class Tensor;
 
 /// What a store from a view does with the elements that are there.
-enum class Reduce { None, Add, Min, Max, And, Or, Xor };
+enum class Reduce { none, add, min, max, bit_and, bit_or, bit_xor };
 
 /// A window into one slot of a buffer, or into a field of a ring's slot. Ops of one instance on it act in program
 /// order; between instances, barriers order them.
@@ -53,7 +53,7 @@ class TLXJIT_API View {
 
   /// Copies a whole slot to `tensor` at `offsets`, asynchronous, one group: k.copies_drain() waits. What another
   /// instance stored there it must have made visible by k.fence(). Elements outside are dropped.
-  void copy_to(const Tensor& tensor, std::initializer_list<Operand> offsets, Reduce reduce = Reduce::None,
+  void copy_to(const Tensor& tensor, std::initializer_list<Operand> offsets, Reduce reduce = Reduce::none,
                std::source_location at = std::source_location::current()) const;
   /// Fills a whole slot from `tensor` by copies that all lanes issue; part of the group that the next
   /// k.lanes_commit() ends. Elements outside are 0.

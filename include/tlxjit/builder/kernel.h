@@ -27,8 +27,8 @@ TLXJIT_NAMESPACE_BEGIN
 
 /// What arithmetic and functions of floats may do; docs/reference/numbers.md has the rules.
 enum class MathMode {
-  Fast,     ///< contract a product and a sum to one fma; flush subnormals and approximate where a GPU does
-  Precise,  ///< IEEE: every op rounds once, subnormals stay
+  fast,     ///< contract a product and a sum to one fma; flush subnormals and approximate where a GPU does
+  precise,  ///< IEEE: every op rounds once, subnormals stay
 };
 
 /// A kernel under construction. Handles stay valid when it moves; a call on the Kernel that was moved away is a fault
@@ -89,7 +89,7 @@ class TLXJIT_API Kernel {
                              std::source_location at = std::source_location::current());
   /// Slot and phase for `slots` slots, at the first. Inside a task.
   Cursor cursor(int slots, std::source_location at = std::source_location::current());
-  void fence(Fence what = Fence::Shared, std::source_location at = std::source_location::current());
+  void fence(Fence what = Fence::shared, std::source_location at = std::source_location::current());
   /// Waits until at most `pending` dots of this instance are in flight; more than the lowering asks for.
   void dots_wait(int pending = 0, std::source_location at = std::source_location::current());
   /// Waits until at most `pending` of this instance's copies to tensors are in flight, or only until the others have

@@ -1,7 +1,7 @@
 // include/tlxjit/builder/math.h — conversions and mathematical functions of tiles and scalars.
 //
 //     Tile p = exp2(x * scale - m.expand(1));
-//     Tile q = cast<f8e4m3>(p, {.rounding = Rounding::TowardsZero});
+//     Tile q = cast<f8e4m3>(p, {.rounding = Rounding::towards_zero});
 //
 // What each does with NaN, infinities and numbers that its type cannot hold: docs/reference/numbers.md; how exact the
 // functions are: the op table, docs/reference/ops.md. f16 and bf16 are computed in f32 and rounded once.
@@ -14,10 +14,10 @@
 
 TLXJIT_NAMESPACE_BEGIN
 
-enum class Rounding { NearestEven, TowardsZero };
+enum class Rounding { nearest_even, towards_zero };
 
 struct CastOptions {
-  Rounding rounding = Rounding::NearestEven;  ///< between floats
+  Rounding rounding = Rounding::nearest_even;  ///< between floats
   /// Numbers that the type cannot hold become its largest or least finite one. Not given: for floats that become
   /// integers, f8 or f4.
   std::optional<bool> saturate = {};

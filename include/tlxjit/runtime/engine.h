@@ -45,7 +45,7 @@ struct EngineOptions {
   /// CPU features that code is made without, though the host has them: names of LLVM, separated by commas, say
   /// `avx512f`. What the system keeps from programs is never used.
   std::string cpu_without_features;
-  /// Threads that compile what no call waits for (Tier::Background); 0 or less: a quarter of those that the process may
+  /// Threads that compile what no call waits for (Tier::background); 0 or less: a quarter of those that the process may
   /// run on, at least 1.
   int background_threads = 0;
   /// How many such compiles wait at most; with 0 there are none.
@@ -56,7 +56,7 @@ struct EngineOptions {
   /// Kernels that are loaded on devices at most, those of all functions and kept_kernels together; 0: any number. What
   /// is above it is taken from the engine's cache and from functions, the least recently used first, and unloaded once
   /// the device is idle. Not taken is what the program has an Executable of, what was launched into a capture, and what
-  /// functions have that would not compile it again (Tier::Sealed, Tier::Warn, JitOptions::stable): where that is more
+  /// functions have that would not compile it again (Tier::sealed, Tier::warn, JitOptions::stable): where that is more
   /// than the bound, more is loaded. While the engine is full, functions treat new keys as when they have max_versions.
   size_t loaded_modules = 1024;
   /// Keep compiled kernels between processes, in the places below; what is there is executed (docs/reference/
@@ -80,7 +80,7 @@ struct EngineOptions {
   /// rights (AT_SECURE).
   bool read_environment = true;
   /// Told what is worth knowing and no error: devices that could not be opened, caches that cannot be used, keys that
-  /// Tier::Warn misses. Empty: nothing is said. May come from any thread, several at once, with no lock of the engine
+  /// Tier::warn misses. Empty: nothing is said. May come from any thread, several at once, with no lock of the engine
   /// held, and a moment after the engine and its functions have ended, from one that finishes its work: let it own what
   /// it uses. Others may wait for the compile that it is told of: it neither compiles, launches functions, nor waits
   /// for them. What it throws is dropped.

@@ -1,7 +1,7 @@
 // include/tlxjit/runtime/jit_function.h — a kernel that is specialised to the calls it sees.
 //
 //     JitFunction gemm(engine, device, "gemm", [](const Signature& s, const Config&) { return make_gemm(s); },
-//                      {.numbers = {{"K", Policy::exact()}}, .tier = Tier::Background});
+//                      {.numbers = {{"K", Policy::exact()}}, .tier = Tier::background});
 //     gemm.launch({tensor<bf16>(a, {m, k}), tensor<bf16>(b, {n, k}), tensor<bf16>(d, {m, n})});
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -45,12 +45,12 @@ using Config = std::map<std::string, int64_t, std::less<>>;
 
 /// What a call does for which no version of its own is there yet.
 enum class Tier : uint8_t {
-  Wait,        ///< compiles it; where that fails, runs what is valid for it
-  Background,  ///< runs the most special version that is valid for it, at last the generic one, while its own compiles
+  wait,        ///< compiles it; where that fails, runs what is valid for it
+  background,  ///< runs the most special version that is valid for it, at last the generic one, while its own compiles
                ///< on a thread of the engine; calls that begin after that run it. Where nothing is loaded yet
                ///< (prepare), the first call waits for the generic version
-  Sealed,      ///< an error with the key
-  Warn,        ///< tells the log the key, once each, and runs what is valid for it; compiles no version of its own, but
+  sealed,      ///< an error with the key
+  warn,        ///< tells the log the key, once each, and runs what is valid for it; compiles no version of its own, but
                ///< the generic one where nothing is loaded yet
 };
 
@@ -62,14 +62,14 @@ struct JitOptions {
   /// By name of a tensor.
   std::map<std::string, TensorPolicy, std::less<>> tensors = {};
   TensorPolicy other_tensors = {};
-  Tier tier = Tier::Background;
+  Tier tier = Tier::background;
   /// Special versions that are kept, 1 to 256, the least recently used dropped first. When there are so many, or
   /// EngineOptions::loaded_modules in the engine, a key gets a version of its own with its third call; until then it
   /// runs what is valid for it, and the log is told once.
   size_t max_versions = 64;
   /// Equal calls give equal bits for as long as the function lives: keys that were warmed run their own versions, which
   /// are never dropped, and all others the generic one. After the first call of a signature that runs that one, no
-  /// version of the signature comes in: warm() says so, and calls do not run what version() gives. Tier::Wait compiles
+  /// version of the signature comes in: warm() says so, and calls do not run what version() gives. Tier::wait compiles
   /// versions until then, max_versions of them.
   bool stable = false;
   Config config = {};
@@ -88,7 +88,7 @@ struct JitCounters {
   uint64_t evictions = 0;   ///< versions dropped for max_versions
   uint64_t held_back = 0;   ///< misses that got no version, for there were max_versions, or the engine was full
   uint64_t queue_full = 0;  ///< compiles that the engine's queue had no room for; the next miss asks again
-  uint64_t refused = 0;     ///< calls of Tier::Sealed, or while a stream is captured, that were errors
+  uint64_t refused = 0;     ///< calls of Tier::sealed, or while a stream is captured, that were errors
 };
 
 struct WarmProgress {
@@ -167,7 +167,7 @@ class TLXJIT_API JitFunction {
   /// What misses do from now on.
   void set_tier(Tier tier) const;
 
-  /// The keys whose own versions are loaded, one JSON object each, as Tier::Sealed prints them.
+  /// The keys whose own versions are loaded, one JSON object each, as Tier::sealed prints them.
   std::vector<std::string> keys() const;
   /// All of them as one JSON document, for warm, here or elsewhere (docs/reference/manifest.md).
   std::string manifest() const;

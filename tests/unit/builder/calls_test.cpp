@@ -83,7 +83,7 @@ TEST(BuilderCalls, MathOfIntegers) {
 
 TEST(BuilderCalls, Conversions) {
   EXPECT_THAT(
-      made_by<float>([](const Tile& a, const Tile&) { return cast<bf16>(a, {.rounding = Rounding::TowardsZero}); }),
+      made_by<float>([](const Tile& a, const Tile&) { return cast<bf16>(a, {.rounding = Rounding::towards_zero}); }),
       HasSubstr("[rounding = \"rtz\"] : tile<4x6xbf16>"));
   EXPECT_THAT(made_by<float>([](const Tile& a, const Tile&) { return cast<bf16>(a, {.saturate = true}); }),
               HasSubstr("[saturate = 1] : tile<4x6xbf16>"));
@@ -132,11 +132,11 @@ TEST(BuilderCalls, BarriersAndWaits) {
     c.next();
     one.next();
     f.full[c.slot].wait(c.former());
-    f.full[1].arrive({.per = Arrive::PerWarp, .dots = 1});
+    f.full[1].arrive({.per = Arrive::per_warp, .dots = 1});
     f.meet.wait();
     f.meet.arrive();
     f.k.fence();
-    f.k.fence(Fence::System);
+    f.k.fence(Fence::system);
     f.k.dots_wait(1);
     f.k.copies_drain(1, true);
     f.k.lanes_commit();
@@ -158,7 +158,7 @@ TEST(BuilderCalls, ViewsOfBuffers) {
     f.k.print("{}", {whole.reinterpret(Elem::f32).load()});
     const Tile i = t.iota({8, 32}, 0);
     whole.scatter(i, 0, whole.gather(i, 0));
-    f.buf[1].copy_to(f.x, {0, 0}, Reduce::Add);
+    f.buf[1].copy_to(f.x, {0, 0}, Reduce::add);
     f.buf[1].copy_lanes(f.x, {64, 0});
     f.row.put(0, 3, f.row.get(0, 2));
     f.row.put(0, 4, 1.5);
@@ -187,9 +187,9 @@ TEST(BuilderCalls, FlagsAndClusters) {
   Fixture f;
   f.k.resident();
   f.k.cluster(2);
-  f.k.math(MathMode::Precise);
+  f.k.math(MathMode::precise);
   f.k.task("t").body([&](Task& t) {
-    f.full[1].arrive_remote(0, {.per = Arrive::PerWarp, .dots = 1});
+    f.full[1].arrive_remote(0, {.per = Arrive::per_warp, .dots = 1});
     f.buf[1].store_remote(1, t.full<bf16>({64, 32}, 0), f.full[0]);
     const Flag flag = f.counts.flag({f.k.cluster_rank()});
     flag.set(1);

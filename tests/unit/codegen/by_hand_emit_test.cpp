@@ -52,9 +52,9 @@ TEST(ByHandEmit, WhatTheBackEndLacksIsRefusedByItsLine) {
       {"copy.prefetch: sm_90a has no prefetch; targets that have it: cpu",
        [](Fixture& f, Accumulator&) -> uint32_t { return f.x.prefetch({0, 0}, {64, 64}), __LINE__; }},
       {"copy.store: a store that reduces is not supported by the NVIDIA back end",
-       [](Fixture& f, Accumulator&) -> uint32_t { return f.buf[0].copy_to(f.x, {0, 0}, Reduce::Add), __LINE__; }},
+       [](Fixture& f, Accumulator&) -> uint32_t { return f.buf[0].copy_to(f.x, {0, 0}, Reduce::add), __LINE__; }},
       {"fence: a fence of this scope is not supported by the NVIDIA back end",
-       [](Fixture& f, Accumulator&) -> uint32_t { return f.k.fence(Fence::Gpu), __LINE__; }},
+       [](Fixture& f, Accumulator&) -> uint32_t { return f.k.fence(Fence::gpu), __LINE__; }},
       {"view.load: sm_90a has no view_access; targets that have it: cpu",
        [](Fixture& f, Accumulator& acc) -> uint32_t {
          Tile x = f.buf[0].load();

@@ -20,7 +20,7 @@ struct Extents {
 };
 
 template <class A, class B, class Sum>
-Kernel product(const Extents& e, DotPrecision precision = DotPrecision::Default) {
+Kernel product(const Extents& e, DotPrecision precision = DotPrecision::automatic) {
   Kernel k{"product"};
   const int64_t depth = int64_t{e.k} * e.steps;
   const Index rows = k.dim("M");
@@ -91,7 +91,7 @@ struct Dot : EngineTest {
   }
 
   template <class A, class B, class Sum>
-  void check(const Extents& e, bool extreme = false, DotPrecision precision = DotPrecision::Default) {
+  void check(const Extents& e, bool extreme = false, DotPrecision precision = DotPrecision::automatic) {
     SCOPED_TRACE(::testing::Message() << to_string(elem_of<A>) << ' ' << to_string(elem_of<B>) << ' ' << e.m << "×"
                                       << e.n << "×" << e.k << ", " << e.steps << " steps, b "
                                       << (e.b_rows_are_columns ? "[n, k]" : "[k, n]"));
@@ -117,11 +117,11 @@ struct Dot : EngineTest {
           for (int64_t k = 0; k < kk; ++k) sum += int64_t{x(k)} * int64_t{y(k)};
           ASSERT_EQ(d[i * n + j], sum) << "at " << i << ", " << j;
         } else {
-          const auto as = [&](float v) { return precision == DotPrecision::Tf32 ? tf32(v) : static_cast<double>(v); };
+          const auto as = [&](float v) { return precision == DotPrecision::tf32 ? tf32(v) : static_cast<double>(v); };
           const reference::Sum sum = reference::dot(
               kk, [&](int64_t k) { return as(float(x(k))); }, [&](int64_t k) { return as(float(y(k))); });
           // Of tf32x3 three products stand for one; their factors are rounded twice, and the least product is left out.
-          const bool thrice = precision == DotPrecision::Tf32x3;
+          const bool thrice = precision == DotPrecision::tf32x3;
           const double factors = thrice ? 3 * reference::roundoff_tf32 * reference::roundoff_tf32 : 0;
           const double allowed = reference::tolerance(
               sum.value, sum.magnitude, static_cast<double>(thrice ? 3 * kk : kk), reference::roundoff_f32, factors);
@@ -131,7 +131,7 @@ struct Dot : EngineTest {
   }
 
   template <class A, class B, class Sum>
-  void sweep(DotPrecision precision = DotPrecision::Default) {
+  void sweep(DotPrecision precision = DotPrecision::automatic) {
     // Depths and widths of no whole vector, single rows and columns, head sizes.
     for (bool rows_are_columns : {true, false}) {
       for (const auto& [m, n, k] :
@@ -166,19 +166,19 @@ TEST_F(Dot, U8) {
 }
 
 TEST_F(Dot, Tf32RoundsTheOperands) {
-  sweep<float, float, float>(DotPrecision::Tf32);
-  sweep<float, float, float>(DotPrecision::Tf32x3);
-  sweep<float, float, float>(DotPrecision::Ieee);
+  sweep<float, float, float>(DotPrecision::tf32);
+  sweep<float, float, float>(DotPrecision::tf32x3);
+  sweep<float, float, float>(DotPrecision::ieee);
   // One product each: the bits that are rounded away, or not.
-  for (const auto precision : {DotPrecision::Ieee, DotPrecision::Tf32, DotPrecision::Tf32x3})
+  for (const auto precision : {DotPrecision::ieee, DotPrecision::tf32, DotPrecision::tf32x3})
     check<float, float, float>({40, 40, 1, 1, true}, false, precision);
 }
 
 TEST_F(Dot, F8) {
   sweep<f8e4m3, f8e4m3, float>();
-  sweep<f8e5m2, f8e5m2, float>(DotPrecision::Full);
+  sweep<f8e5m2, f8e5m2, float>(DotPrecision::full);
   sweep<f8e4m3, f8e5m2, float>();
-  sweep<f8e5m2, f8e4m3, float>(DotPrecision::Fast);
+  sweep<f8e5m2, f8e4m3, float>(DotPrecision::fast);
 }
 
 // Sums of f32: 14 bits, which some hardware keeps, would lose the ones.
@@ -245,7 +245,7 @@ TEST_F(Dot, F8OfTiles) {
 }
 
 template <class A, class B, class Sum>
-std::string fault(DotPrecision precision = DotPrecision::Default) {
+std::string fault(DotPrecision precision = DotPrecision::automatic) {
   const auto module = product<A, B, Sum>({8, 16, 16, 1, true}, precision).module();
   return module ? std::string("none") : module.error().message;
 }
@@ -265,11 +265,11 @@ TEST_F(Dot, IntegersAreSummedInI32AndFloatsInF32) {
 
 TEST_F(Dot, PrecisionGoesWithTheElements) {
   using P = DotPrecision;
-  EXPECT_EQ((fault<float, float, float>(P::Fast)), "dot: precision of f32 is ieee, tf32x3 or tf32, not fast");
-  EXPECT_EQ((fault<f8e4m3, f8e4m3, float>(P::Tf32)), "dot: precision of f8e4m3 is full or fast, not tf32");
-  EXPECT_EQ((fault<f8e5m2, f8e4m3, float>(P::Ieee)), "dot: precision of f8e5m2 is full or fast, not ieee");
-  EXPECT_EQ((fault<bf16, bf16, float>(P::Full)), "dot: a product of bf16 has one precision: leave it out");
-  EXPECT_EQ((fault<int8_t, int8_t, int32_t>(P::Ieee)), "dot: a product of i8 has one precision: leave it out");
+  EXPECT_EQ((fault<float, float, float>(P::fast)), "dot: precision of f32 is ieee, tf32x3 or tf32, not fast");
+  EXPECT_EQ((fault<f8e4m3, f8e4m3, float>(P::tf32)), "dot: precision of f8e4m3 is full or fast, not tf32");
+  EXPECT_EQ((fault<f8e5m2, f8e4m3, float>(P::ieee)), "dot: precision of f8e5m2 is full or fast, not ieee");
+  EXPECT_EQ((fault<bf16, bf16, float>(P::full)), "dot: a product of bf16 has one precision: leave it out");
+  EXPECT_EQ((fault<int8_t, int8_t, int32_t>(P::ieee)), "dot: a product of i8 has one precision: leave it out");
 }
 
 TEST_F(Dot, HopperRefusesIntegersF8AndF32ByName) {
@@ -277,7 +277,7 @@ TEST_F(Dot, HopperRefusesIntegersF8AndF32ByName) {
   TLXJIT_MUST(hopper);
   const Extents e{64, 64, 128, 1, true};
   for (const Kernel& k : {product<int8_t, int8_t, int32_t>(e), product<f8e4m3, f8e4m3, float>(e),
-                          product<f8e5m2, f8e4m3, float>(e), product<float, float, float>(e, DotPrecision::Tf32)}) {
+                          product<f8e5m2, f8e4m3, float>(e), product<float, float, float>(e, DotPrecision::tf32)}) {
     const auto exe = engine.compile(k, *hopper);
     ASSERT_FALSE(exe);
     EXPECT_EQ(exe.error().kind, ErrorKind::user) << to_string(exe.error());

@@ -56,11 +56,11 @@ TEST(VerifyByHand, ViewsAndTheirTiles) {
   const std::pair<const char*, const char*> cases[] = {
       {"%30 = view %6, %4 : view<64x32xbf16>", "view: slot 5 is outside the 2 that there are"},
       {"%30 = view %7, %3 : view<64x32xbf16>", "view: works on a buffer, not on barrier<2>"},
-      {"%30 = view %6, %5 : view<64x32xbf16>", "view: the slot is i32"},
+      {"%30 = view %6, %5 : view<64x32xbf16>", "view: slot is i32"},
       {"%30 = view %6, %3 : view<64x64xbf16>", "view: gives the buffer's shape"},
       {"%29 = view.reshape %10 : view<2048xbf16>\n %30 = part %29, %3 : view<1024xbf16>",
        "part: cuts a view of rank 2 by rows, not view<2048xbf16>"},
-      {"%30 = part %10, %5 : view<32x32xbf16>", "part: the index is i32"},
+      {"%30 = part %10, %5 : view<32x32xbf16>", "part: part is i32"},
       {"%30 = part %14, %3 : view<16x64xbf16>", "part: take the part before t()"},
       {"%30 = trans %12 : view<32x64xbf16>", "trans: exchanges the axes of a view of rank 2, not of tile<64x32xbf16>"},
       {"%30 = view.slice %10 [offsets = <32, 8>] : view<32x24xbf16>", "no fault"},
@@ -87,7 +87,7 @@ TEST(VerifyByHand, ViewsAndTheirTiles) {
       {"view.store %6, %12", "view.store: works on a view, not on buffer<2, 64x32xbf16>"},
       {"buffer.store %6, %4, %12", "buffer.store: slot 5 is outside the 2 that there are"},
       {"buffer.store %7, %3, %12", "buffer.store: works on a buffer, not on barrier<2>"},
-      {"buffer.store %6, %5, %12", "buffer.store: the slot is i32"},
+      {"buffer.store %6, %5, %12", "buffer.store: slot is i32"},
       {"buffer.store %6, %3, %11", "buffer.store: writes tile<64x32xf32> to buffer<2, 64x32xbf16>"},
       {"buffer.put %6, %3, %3, %5",
        "buffer.put: works on elements of a buffer of rank 1, not of buffer<2, 64x32xbf16>"},
@@ -108,7 +108,7 @@ TEST(VerifyByHand, ViewsAndTheirTiles) {
 
 TEST(VerifyByHand, SynchronisationAndCopies) {
   const std::pair<const char*, const char*> cases[] = {
-      {"wait %7, %3, %5", "wait: slot and phase are i32"},
+      {"wait %7, %3, %5", "wait: phase is i32"},
       {"wait %7, %4, %3", "wait: slot 5 is outside the 2 that there are"},
       {"wait %7, %3, %4", "wait: phase 5 is outside the 2 that there are"},
       {"arrive %7, %3 [per = \"lane\"]", "arrive: per is instance or warp"},
@@ -136,7 +136,7 @@ TEST(VerifyByHand, SynchronisationAndCopies) {
        "copy.lanes: ragged is -1 or an axis before the last"},
       {"copy.lanes %1, %6, %3, %3, %5 [box = <64, 32>, ragged = -1]",
        "copy.lanes: offsets are i32, not f32; cast first"},
-      {"copy.lanes %1, %6, %5, %3, %3 [box = <64, 32>, ragged = -1]", "copy.lanes: the slot is i32"},
+      {"copy.lanes %1, %6, %5, %3, %3 [box = <64, 32>, ragged = -1]", "copy.lanes: slot is i32"},
       {"copy.load %1, %6, %3, %7, %5, %3, %3 [box = <64, 32>, ragged = -1]", "copy.load: the barrier's slot is i32"},
       {"copy.lanes %1, %6, %3, %3, %3 [box = <64, 31>, ragged = -1]", "copy.lanes: box and buffer differ in size"},
       {"copy.lanes %1, %6, %3, %3 [box = <64, 32>, ragged = -1]",
@@ -234,7 +234,7 @@ TEST(VerifyByHand, SkipsAndParts) {
   EXPECT_EQ(only_fault(kernel("%30 = ring [fields = \"a, b\"] : ring<2>", "")),
             "ring: fields are written `name 128x64xbf16, …`");
   EXPECT_EQ(only_fault(kernel(ring, drained + "%31 = acquire %30 : slot\n store_field %31, %12, %5 [field = \"a\"]\n")),
-            "store_field: the part is i32");
+            "store_field: part is i32");
 }
 
 TEST(VerifyByHand, TilesThatFillFields) {

@@ -80,13 +80,13 @@ TEST(VerifyLaunch, RemoteAccesses) {
   EXPECT_EQ(fault(c, t + "buffer.store.remote %5, %2, %7, %3, %6, %2\n"),
             "buffer.store.remote: rank 2 is outside the 2 that there are");
   EXPECT_EQ(fault(c, "%7 = const [value = 2] : i64\narrive.remote %6, %2, %7 [per = \"warp\"]\n"),
-            "arrive.remote: slot and rank are i32");
+            "arrive.remote: rank is i32");
   EXPECT_EQ(fault(c, t + "buffer.store.remote %6, %2, %7, %2, %6, %2\n"),
             "buffer.store.remote: works on a buffer, not on barrier<2>");
   EXPECT_EQ(fault(c, t + "buffer.store.remote %5, %3, %7, %2, %6, %2\n"),
             "buffer.store.remote: slot 2 is outside the 2 that there are");
   EXPECT_EQ(fault(c, t + "%8 = const [value = 0] : i64\nbuffer.store.remote %5, %8, %7, %2, %6, %2\n"),
-            "buffer.store.remote: the slot is i32");
+            "buffer.store.remote: slot is i32");
   EXPECT_EQ(fault(c, "%7 = splat %3 : tile<8xi32>\nbuffer.store.remote %5, %2, %7, %2, %6, %2\n"),
             "buffer.store.remote: writes tile<8xi32> to buffer<2, 16xi32>");
 }

@@ -85,7 +85,7 @@ class CaptureTest : public testing::Test {
 };
 
 TEST_F(CaptureTest, BL_226_AMissIsAnErrorAndTheCaptureStaysValid) {
-  for (const Tier tier : {Tier::Wait, Tier::Background}) {
+  for (const Tier tier : {Tier::wait, Tier::background}) {
     const JitFunction f = function(tier);
     begin();
     const auto refused = f.launch(stream, arguments());
@@ -100,7 +100,7 @@ TEST_F(CaptureTest, BL_226_AMissIsAnErrorAndTheCaptureStaysValid) {
 }
 
 TEST_F(CaptureTest, WhatIsLoadedIsCapturedAndReplayed) {
-  const JitFunction f = function(Tier::Background);
+  const JitFunction f = function(Tier::background);
   ASSERT_TRUE(f.prepare(arguments()).ok());
   ASSERT_TRUE(d.fill(0xff).ok());
   begin();
@@ -111,7 +111,7 @@ TEST_F(CaptureTest, WhatIsLoadedIsCapturedAndReplayed) {
 }
 
 TEST_F(CaptureTest, ASealedFunctionRunsNoStandInIntoACapture) {
-  const JitFunction f = function(Tier::Sealed);
+  const JitFunction f = function(Tier::sealed);
   ASSERT_TRUE(f.prepare(arguments()).ok());
   begin();
   const auto refused = f.launch(stream, arguments());
@@ -121,7 +121,7 @@ TEST_F(CaptureTest, ASealedFunctionRunsNoStandInIntoACapture) {
 }
 
 TEST_F(CaptureTest, VersionsAreLoadedBesideACapture) {
-  const JitFunction f = function(Tier::Background);
+  const JitFunction f = function(Tier::background);
   ASSERT_TRUE(f.prepare(arguments()).ok());
   ASSERT_TRUE(f.launch(stream, arguments()).ok());  // puts its own version into the queue
   begin();
@@ -134,7 +134,7 @@ TEST_F(CaptureTest, VersionsAreLoadedBesideACapture) {
 }
 
 TEST_F(CaptureTest, WhatWasCapturedStaysLoadedWhenTheEngineIsFull) {
-  const JitFunction f = function(Tier::Wait);
+  const JitFunction f = function(Tier::wait);
   ASSERT_TRUE(f.launch(stream, arguments()).ok());
   begin();
   const auto done = f.launch(stream, arguments());
@@ -251,7 +251,7 @@ TEST_F(GraphTest, OutlivesTheFunctionItWasCapturedOf) {
   CuGraph graph = nullptr;
   {
     const JitFunction f(
-        own, here, "drawn", [](const Signature&, const Config&) { return drawn(); }, JitOptions{.tier = Tier::Wait});
+        own, here, "drawn", [](const Signature&, const Config&) { return drawn(); }, JitOptions{.tier = Tier::wait});
     ASSERT_TRUE(f.launch(stream, work.arguments()).ok());
     ASSERT_TRUE(here.synchronize(stream).ok());
     begin();
@@ -264,7 +264,7 @@ TEST_F(GraphTest, OutlivesTheFunctionItWasCapturedOf) {
 }
 
 TEST_F(GraphTest, BL_226_OtherThreadsAllocateAndFreeBesideItsCapture) {
-  const JitFunction f = function(Tier::Wait);
+  const JitFunction f = function(Tier::wait);
   ASSERT_TRUE(f.launch(stream, arguments()).ok());
   ASSERT_TRUE(device.synchronize(stream).ok());
   CompileOptions alone;

@@ -168,7 +168,7 @@ TEST(PlaceWaits, AnArrivalByHandComesAfterTheDots) {
               acc.dot(buf[1], buf[1].t());
               barrier[0].arrive({.dots = 1});
               barrier[0].arrive({.dots = 7});
-              barrier[1].arrive({.per = Arrive::PerWarp});
+              barrier[1].arrive({.per = Arrive::per_warp});
             }),
             "fence dot:always dot:never wait1 free free wait0 free ");
   EXPECT_EQ(by_hand([](Kernel& k, Task&, SharedBuffer buf, Barrier barrier, Accumulator acc) {
@@ -194,7 +194,7 @@ TEST(PlaceWaits, OneThreadActsForAllThatHaveMet) {
     barrier[0].arrive();
     barrier[1].arrive();
     (void)buf[1].load();
-    barrier[1].arrive({.per = Arrive::PerWarp});
+    barrier[1].arrive({.per = Arrive::per_warp});
   };
   EXPECT_EQ(by_hand(body), "load sync free free load free ");
   EXPECT_EQ(by_hand(body, 1), "load sync free free load free ") << "one warp, whose threads may part too";

@@ -147,7 +147,7 @@ TEST(SharedOrder, TheOthersLearnOfADrainOnlyWhenTheyMeetAfterIt) {
 // A thread that is two phases late takes one for the other.
 TEST(SharedOrder, OneThreadArrivesWhenAllAreThroughTheirWaits) {
   const Action expect = [](Fixture& f, Task&) { f.full[0].expect(f.buf.bytes()); };
-  const Action warps = [](Fixture& f, Task&) { f.full[0].arrive({.per = Arrive::PerWarp}); };
+  const Action warps = [](Fixture& f, Task&) { f.full[0].arrive({.per = Arrive::per_warp}); };
   EXPECT_EQ(task_of({wait, arrive, arrive}), "wait sync arrive arrive ");
   EXPECT_EQ(task_of({wait, warps}), "wait arrive ");
   EXPECT_EQ(task_of({wait, meet, arrive}), "wait sync arrive ");

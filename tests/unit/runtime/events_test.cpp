@@ -192,8 +192,8 @@ TEST_F(EventsTest, CountersAreTheSumsOfWhatWasTold) {
   o.background_queue = 2;
   const Engine engine(o);
   const Device device = *engine.device("cpu");
-  const JitFunction functions[] = {{engine, device, "waits", doubled, by_number(Tier::Wait, 4)},
-                                   {engine, device, "background", doubled, by_number(Tier::Background, 4)}};
+  const JitFunction functions[] = {{engine, device, "waits", doubled, by_number(Tier::wait, 4)},
+                                   {engine, device, "background", doubled, by_number(Tier::background, 4)}};
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&, i] {
@@ -225,7 +225,7 @@ TEST_F(EventsTest, CountersAreTheSumsOfWhatWasTold) {
   cancelled.stop = stop.get_token();
   // One that takes a while: what has ended when the token is looked at is no cancelled one.
   EXPECT_FALSE(engine.compile(slow(), device, cancelled).ok());
-  functions[0].set_tier(Tier::Sealed);
+  functions[0].set_tier(Tier::sealed);
   float x[8] = {};
   EXPECT_FALSE(functions[0].launch({tensor<float>(x, {0}), tensor<float>(x, {0}), int32_t{-5}}).ok());
   int32_t out[8];
@@ -302,7 +302,7 @@ TEST_F(EventsTest, FailuresOfTiersAndCompilesAreTold) {
   limited.time_limit = std::chrono::milliseconds(1);
   EXPECT_FALSE(engine.compile(slow(), device, limited).ok());
   EXPECT_EQ(count(EventKind::compile_timed_out), 1u);
-  const JitFunction f(engine, device, "doubled", doubled, by_number(Tier::Background));
+  const JitFunction f(engine, device, "doubled", doubled, by_number(Tier::background));
   JitTest::call(f, 20, 5);
   EXPECT_EQ(count(EventKind::queue_full), 1u);
   EXPECT_EQ(f.counters().queue_full, 1u);
@@ -327,13 +327,13 @@ TEST_F(EventsTest, NoLockIsHeldAndWhatIsThrownIsDropped) {
   };
   const Engine engine(o);
   const Device device = *engine.device("cpu");
-  const JitFunction f(engine, device, "doubled", doubled, by_number(Tier::Background, 2));
+  const JitFunction f(engine, device, "doubled", doubled, by_number(Tier::background, 2));
   const Executable there = *engine.compile(stores(7), device);
   asking->ask = [&] {
     static_cast<void>(engine.counters());
     static_cast<void>(f.counters());
     static_cast<void>(f.keys());
-    f.set_tier(Tier::Background);
+    f.set_tier(Tier::background);
   };
   asking->asks = true;
   for (int32_t n = 0; n < 8; ++n) {
@@ -361,7 +361,7 @@ TEST_F(EventsTest, WarmCallsTellNothingAndAllocateNothing) {
   };
   const Engine engine(with_events());
   const Device device = *engine.device("cpu");
-  const JitFunction f(engine, device, "doubled", doubled, by_number(Tier::Wait));
+  const JitFunction f(engine, device, "doubled", doubled, by_number(Tier::wait));
   std::vector<float> in(64, 1.f), out(64);
   const Argument call[] = {tensor<float>(in.data(), {64}), tensor<float>(out.data(), {64}), int32_t{1}};
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(f.launch(Stream(), call).ok());

@@ -46,7 +46,7 @@ TEST_F(JitCalls, BL_111_ALiteralRowPast2To31Elements) {
   TLXJIT_MUST(module);
   JitOptions o;
   o.other_tensors.strides = true;
-  o.tier = Tier::Wait;
+  o.tier = Tier::wait;
   const JitFunction f(engine, device, "second_row", *module, o);
   const test::Sparse memory(static_cast<size_t>(far + SecondRow::width) * sizeof(int32_t));
   SecondRow data;
@@ -61,7 +61,7 @@ TEST_F(JitCalls, BL_111_OneThatReachesPast2To31HasAVersionOfItsOwn) {
   const auto module = second_row().module();
   TLXJIT_MUST(module);
   JitOptions o;
-  o.tier = Tier::Wait;
+  o.tier = Tier::wait;
   const JitFunction f(engine, device, "second_row", *module, o);
   const test::Sparse memory(static_cast<size_t>(far + SecondRow::width) * sizeof(int32_t));
   SecondRow data;
@@ -102,7 +102,7 @@ TEST_F(JitCalls, BL_127_StridesOfAxesOf1AreInNoKeyAndNoPromise) {
   JitOptions o;
   o.other_dims = Policy::any();
   o.other_tensors.strides = true;
-  o.tier = Tier::Wait;
+  o.tier = Tier::wait;
   const JitFunction f(engine, device, "plus_one", *module, o);
   constexpr int64_t row = 64, rows = 40, half = 2 * rows * row;
   std::vector<int32_t> in(2 * half), out;
@@ -144,7 +144,7 @@ TEST_F(JitCalls, BL_218_AStormOfShapesCompilesThreeKernelsByDefault) {
 TEST_F(JitCalls, BL_220_AFunctionMade500TimesIsCompiledOnceAVersion) {
   JitOptions o;
   o.numbers = {{"N", Policy::exact()}};
-  o.tier = Tier::Wait;
+  o.tier = Tier::wait;
   uint64_t loaded = 0;
   for (int i = 0; i < 500; ++i) {
     const JitFunction f = function(o);

@@ -17,7 +17,7 @@ using testing::SizeIs;
 
 using Jit = JitTest;
 
-JitOptions by(Policy policy, Tier tier = Tier::Wait) {
+JitOptions by(Policy policy, Tier tier = Tier::wait) {
   JitOptions o;
   o.numbers = {{"N", Policy::any()}, {"n", std::move(policy)}};
   o.other_tensors = {.aligned = false, .narrow = false};
@@ -44,7 +44,7 @@ TEST_F(Jit, BL_219_IntegersGiveTheDocumentedNumberOfVersions) {
 // 1, odd and multiples of 16: one version where nothing was said of the number.
 TEST_F(Jit, BL_219_NumbersThatNobodyNamedShareAVersion) {
   JitOptions by_default;
-  by_default.tier = Tier::Wait;
+  by_default.tier = Tier::wait;
   for (const JitOptions& o : {by_default, by(Policy::any())}) {
     const JitFunction f = function(o);
     for (int round = 0; round < 2; ++round)
@@ -122,7 +122,7 @@ TEST_F(Jit, ArgumentsByName) {
 }
 
 TEST_F(Jit, BadCallsAreTheLaunchsErrorsWithTheCallersLine) {
-  for (const Tier tier : {Tier::Wait, Tier::Background}) {
+  for (const Tier tier : {Tier::wait, Tier::background}) {
     const JitFunction f = function(by(Policy::exact(), tier));
     float room[8] = {};
     const TensorArg x = tensor<float>(room, {8});
@@ -202,7 +202,7 @@ TEST_F(Jit, SignaturesBeyondTheMostAreRefusedBeforeTheirKernelIsMade) {
                         k.task("main").body([&](Task& t) { out.store({0}, t.full<float>({4}, 1.f)); });
                         return k;
                       },
-                      {.tier = Tier::Sealed});
+                      {.tier = Tier::sealed});
   float room[4] = {};
   ErrorCode last = ErrorCode::not_compiled;
   for (size_t i = 0; i < JitFunction::most_signatures + 5; ++i) {
@@ -229,7 +229,7 @@ TEST_F(Jit, AWarmCallAllocatesNothing) {
 }
 
 TEST_F(Jit, BackgroundRunsTheGenericOneAndThenItsOwn) {
-  const JitFunction f = function(by(Policy::exact(), Tier::Background));
+  const JitFunction f = function(by(Policy::exact(), Tier::background));
   float room[8] = {};
   TLXJIT_MUST(f.prepare({tensor<float>(room, {8}), tensor<float>(room, {8}), int32_t{0}}));
   EXPECT_EQ(f.counters().versions, 0u);
@@ -246,7 +246,7 @@ TEST_F(Jit, BackgroundRunsTheGenericOneAndThenItsOwn) {
 
 // The compile begins when the call is done, so that it does not run in its place.
 TEST_F(Jit, ACallThatCannotBeLaunchedCompilesNothing) {
-  const JitFunction f = function(by(Policy::exact(), Tier::Background));
+  const JitFunction f = function(by(Policy::exact(), Tier::background));
   float room[8] = {};
   const TensorArg x = tensor<float>(room, {8}), other = tensor<float>(room, {7});
   TLXJIT_MUST(f.prepare({x, x, int32_t{0}}));
@@ -257,7 +257,7 @@ TEST_F(Jit, ACallThatCannotBeLaunchedCompilesNothing) {
 }
 
 TEST_F(Jit, WithoutPrepareTheFirstBackgroundCallIsACountedWait) {
-  const JitFunction f = function(by(Policy::exact(), Tier::Background));
+  const JitFunction f = function(by(Policy::exact(), Tier::background));
   call(f, 30, 1);
   EXPECT_EQ(f.counters().waits, 1u);
   call(f, 30, 2);
@@ -269,7 +269,7 @@ TEST_F(Jit, WarnTellsEachKeyOnce) {
   o.numbers["N"] = Policy::exact();
   const JitFunction f = function(o);
   call(f, 64, 16);  // N = 64, n % 16 = 0
-  f.set_tier(Tier::Warn);
+  f.set_tier(Tier::warn);
   call(f, 64, 17);
   call(f, 65, 16);
   call(f, 64, 32);  // has its own
@@ -282,7 +282,7 @@ TEST_F(Jit, WarnTellsEachKeyOnce) {
 TEST_F(Jit, SealedIsAnErrorWithAKeyThatWarms) {
   const JitFunction f = function(by(Policy::exact()));
   call(f, 30, 1);
-  f.set_tier(Tier::Sealed);
+  f.set_tier(Tier::sealed);
   call(f, 31, 1);
   float in[30] = {}, out[30] = {};
   const auto refused = f.launch({tensor<float>(in, {30}), tensor<float>(out, {30}), int32_t{2}});
@@ -298,15 +298,15 @@ TEST_F(Jit, SealedIsAnErrorWithAKeyThatWarms) {
 }
 
 TEST_F(Jit, SealedDoesNotRunStandIns) {
-  const JitFunction f = function(by(Policy::exact(), Tier::Warn));
+  const JitFunction f = function(by(Policy::exact(), Tier::warn));
   call(f, 30, 1);
-  f.set_tier(Tier::Sealed);
+  f.set_tier(Tier::sealed);
   float in[30] = {}, out[30] = {};
   EXPECT_FALSE(f.launch({tensor<float>(in, {30}), tensor<float>(out, {30}), int32_t{1}}).ok());
 }
 
 TEST_F(Jit, BL_218_AStormOfKeysKeepsFewVersionsAndServesEveryCall) {
-  for (const Tier tier : {Tier::Wait, Tier::Background}) {
+  for (const Tier tier : {Tier::wait, Tier::background}) {
     told.clear();
     JitOptions o = by(Policy::exact(), tier);
     o.max_versions = 8;
@@ -328,23 +328,23 @@ TEST_F(Jit, BL_218_AStormOfKeysKeepsFewVersionsAndServesEveryCall) {
 }
 
 TEST_F(Jit, BL_235_ThreadsThatMissOneKeyCompileItOnce) {
-  for (const Tier tier : {Tier::Wait, Tier::Background}) {
+  for (const Tier tier : {Tier::wait, Tier::background}) {
     const uint64_t before = engine.counters().compiles;
     const JitFunction f = function(by(Policy::exact(), tier));
     std::vector<std::thread> threads;
     for (int i = 0; i < 8; ++i)
       threads.emplace_back([&] {
-        for (int32_t n = 0; n < 6; ++n) call(f, 20, 1000 + n + (tier == Tier::Wait ? 0 : 100));
+        for (int32_t n = 0; n < 6; ++n) call(f, 20, 1000 + n + (tier == Tier::wait ? 0 : 100));
       });
     for (std::thread& thread : threads) thread.join();
     f.wait();
-    EXPECT_EQ(engine.counters().compiles - before, tier == Tier::Wait ? 6u : 7u);  // and the generic one
+    EXPECT_EQ(engine.counters().compiles - before, tier == Tier::wait ? 6u : 7u);  // and the generic one
     EXPECT_EQ(f.counters().versions, 6u);
   }
 }
 
 TEST_F(Jit, ThreadsRunWhileVersionsComeAndGo) {
-  JitOptions o = by(Policy::exact(), Tier::Background);
+  JitOptions o = by(Policy::exact(), Tier::background);
   o.max_versions = 4;
   const JitFunction f = function(o);
   std::vector<std::thread> threads;
@@ -361,7 +361,7 @@ TEST_F(Jit, ItOutlivesItsEngine) {
   std::optional<JitFunction> f;
   {
     Engine other{options()};
-    f.emplace(other, *other.device("cpu"), "doubled", doubled, by(Policy::exact(), Tier::Background));
+    f.emplace(other, *other.device("cpu"), "doubled", doubled, by(Policy::exact(), Tier::background));
     call(*f, 20, 1);
   }
   call(*f, 20, 2);
@@ -373,13 +373,13 @@ TEST_F(Jit, ItOutlivesItsEngine) {
 TEST_F(Jit, ItEndsWhileItsVersionsAreCompiled) {
   for (int32_t i = 0; i < 10; ++i) {
     Engine other{options()};
-    const JitFunction f(other, *other.device("cpu"), "doubled", doubled, by(Policy::exact(), Tier::Background));
+    const JitFunction f(other, *other.device("cpu"), "doubled", doubled, by(Policy::exact(), Tier::background));
     for (int32_t n = 0; n < 4; ++n) call(f, 20, n);
   }
 }
 
 TEST_F(Jit, BL_232_AForkedChildBeginsAnew) {
-  const JitFunction f = function(by(Policy::exact(), Tier::Background));
+  const JitFunction f = function(by(Policy::exact(), Tier::background));
   call(f, 20, 1);
   call(f, 20, 2);
   f.wait();  // a child forked during a compile has no compiler
@@ -396,11 +396,11 @@ TEST_F(Jit, AModuleInPlaceOfAGenerator) {
   const Kernel kernel = doubled({}, {});
   const auto module = kernel.module();
   TLXJIT_MUST(module);
-  const JitFunction f(engine, device, "doubled", *module, by(Policy::exact(), Tier::Wait));
+  const JitFunction f(engine, device, "doubled", *module, by(Policy::exact(), Tier::wait));
   for (int32_t n : {1, 2, 1}) call(f, 20, n);
   EXPECT_EQ(f.counters().versions, 2u);
   // Keys are those of a function that generates it.
-  const JitFunction g = function(by(Policy::exact(), Tier::Wait));
+  const JitFunction g = function(by(Policy::exact(), Tier::wait));
   for (int32_t n : {1, 2}) call(g, 20, n);
   EXPECT_EQ(f.manifest(), g.manifest());
 }

@@ -13,7 +13,7 @@ struct Integers : EngineTest {
   JitFunction function(Policy policy) {
     JitOptions o;
     o.numbers = {{"n", std::move(policy)}};
-    o.tier = Tier::Wait;
+    o.tier = Tier::wait;
     return {engine, device, "says", says, std::move(o)};
   }
   /// out = {n < 100, n % 3 = 0}.
@@ -71,7 +71,7 @@ TEST_F(Integers, BL_113_ANumberThatDoesNotFitIsRefusedAndNotCut) {
   for (const Policy& policy : {Policy::any(), Policy::exact(), Policy::divisible(3), Policy::powers_of_two()}) {
     JitOptions o;
     o.numbers = {{"n", policy}};
-    o.tier = Tier::Wait;
+    o.tier = Tier::wait;
     const JitFunction f(engine, device, "says", *module, o);
     for (const int64_t n : {int64_t{1} << 31, -(int64_t{1} << 31) - 1}) {
       int32_t out[2] = {-7, -7};

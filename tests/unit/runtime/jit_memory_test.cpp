@@ -27,7 +27,7 @@ struct Memory : JitTest {
 };
 
 TEST_F(Memory, BL_131_AnUnalignedCallAfterAnAlignedOne) {
-  for (const Tier tier : {Tier::Wait, Tier::Background, Tier::Warn}) {
+  for (const Tier tier : {Tier::wait, Tier::background, Tier::warn}) {
     JitOptions o;
     o.tier = tier;
     const JitFunction f = function(o);
@@ -35,7 +35,7 @@ TEST_F(Memory, BL_131_AnUnalignedCallAfterAnAlignedOne) {
       for (size_t offset : {0, 1, 8, 3}) call_at(f, offset);
       f.wait();
     }
-    if (tier != Tier::Warn) {
+    if (tier != Tier::warn) {
       EXPECT_EQ(f.counters().versions, 2u) << "aligned, and not";
     }
   }
@@ -55,7 +55,7 @@ TEST_F(Memory, BL_131_AnUnalignedCallAfterAnAlignedOne) {
 
 TEST_F(Memory, BL_133_EqualCallsOverDirtyMemoryAreOneKey) {
   JitOptions o;
-  o.tier = Tier::Wait;
+  o.tier = Tier::wait;
   o.other_tensors.strides = true;
   const JitFunction f = function(o);
   alignas(Argument) unsigned char room[3 * sizeof(Argument)];

@@ -66,7 +66,7 @@ class NoThreads {
 };
 
 TEST_F(Tiers, AVersionThatCannotBeCompiledIsTriedOnceAndToldOnce) {
-  for (const Tier tier : {Tier::Wait, Tier::Background}) {
+  for (const Tier tier : {Tier::wait, Tier::background}) {
     told.clear();
     const JitFunction f(engine, device, "steps", steps, exact(tier));
     for (int i = 0; i < 4; ++i) {
@@ -99,7 +99,7 @@ TEST_F(Tiers, TheLogIsToldBesideAnEngineThatHasEnded) {
   };
   {
     const Engine own(o);
-    const JitFunction f(own, *own.device("cpu"), "steps", steps, exact(Tier::Background));
+    const JitFunction f(own, *own.device("cpu"), "steps", steps, exact(Tier::background));
     o = {};
     int32_t out = 0;
     TLXJIT_MUST(f.prepare({tensor<int32_t>(&out, {1}), int32_t{0}, int32_t{0}}));
@@ -115,16 +115,16 @@ TEST_F(Tiers, TheLogIsToldBesideAnEngineThatHasEnded) {
 }
 
 TEST_F(Tiers, WhatFailedForWantOfThreadsIsTriedAgain) {
-  for (const Tier tier : {Tier::Background, Tier::Wait}) {
+  for (const Tier tier : {Tier::background, Tier::wait}) {
     const JitFunction f = function(exact(tier));
     float room[8] = {};
     TLXJIT_MUST(f.prepare({tensor<float>(room, {8}), tensor<float>(room, {8}), int32_t{0}}));
-    f.set_tier(Tier::Background);
+    f.set_tier(Tier::background);
     call(f, 30, 1);
     f.wait();  // the queue's threads are there
     ASSERT_EQ(f.counters().versions, 1u);
     f.set_tier(tier);
-    const int32_t n = tier == Tier::Wait ? 7 : 8;
+    const int32_t n = tier == Tier::wait ? 7 : 8;
     told.clear();
     uint64_t failures = 0;
     {
@@ -153,10 +153,10 @@ TEST_F(Tiers, WhatFailedForWantOfThreadsIsTriedAgain) {
 }
 
 TEST_F(Tiers, KeysThatWarnToldOfAreCompiledInTheBackgroundLater) {
-  const JitFunction f = function(exact(Tier::Warn));
+  const JitFunction f = function(exact(Tier::warn));
   for (int i = 0; i < 2; ++i) call(f, 30, 1);
   EXPECT_EQ(f.counters().misses, 1u) << "what was told of is as quick as a warm call";
-  f.set_tier(Tier::Background);
+  f.set_tier(Tier::background);
   call(f, 30, 1);
   f.wait();
   EXPECT_EQ(f.counters().versions, 1u);
@@ -167,7 +167,7 @@ TEST_F(Tiers, WhatTheQueueHadNoRoomForIsAskedForAgain) {
   EngineOptions o = options();
   o.background_queue = 0;
   Engine full(o);
-  const JitFunction f(full, *full.device("cpu"), "doubled", doubled, exact(Tier::Background, 1));
+  const JitFunction f(full, *full.device("cpu"), "doubled", doubled, exact(Tier::background, 1));
   auto there = f.version({tensor<float>(nullptr, {0}), tensor<float>(nullptr, {0}), int32_t{1}});
   TLXJIT_MUST(there);
   for (int i = 0; i < 5; ++i) call(f, 30, 2);
@@ -186,7 +186,7 @@ TEST_F(Tiers, TheGeneratorIsAskedOnceHoweverManyThreadsCall) {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
         return doubled(s, c);
       },
-      exact(Tier::Wait));
+      exact(Tier::wait));
   float room[8] = {};
   const auto refused = f.launch({tensor<float>(room, {4}), tensor<float>(room + 4, {4}), int32_t{1}});
   ASSERT_FALSE(refused.ok());
@@ -205,7 +205,7 @@ JitOptions stable(Tier tier, size_t most = 64) {
 }
 
 TEST_F(Tiers, StableRunsTheGenericVersionForGood) {
-  const JitFunction f = function(stable(Tier::Background));
+  const JitFunction f = function(stable(Tier::background));
   for (int i = 0; i < 3; ++i) call(f, 30, 9);
   f.wait();
   EXPECT_EQ(f.counters().compiles, 1u);
@@ -214,7 +214,7 @@ TEST_F(Tiers, StableRunsTheGenericVersionForGood) {
   std::vector<float> x(64);
   TLXJIT_MUST(f.version({tensor<float>(x.data(), {30}), tensor<float>(x.data(), {30}), int32_t{9}}));
   EXPECT_THAT(f.keys(), IsEmpty());
-  const JitFunction g = function(exact(Tier::Wait));
+  const JitFunction g = function(exact(Tier::wait));
   for (int32_t n : {9, 10}) call(g, 30, n);
   const auto report = f.warm(g.manifest());
   TLXJIT_MUST(report);
@@ -222,16 +222,16 @@ TEST_F(Tiers, StableRunsTheGenericVersionForGood) {
   ASSERT_THAT(report->errors, SizeIs(2));
   EXPECT_THAT(report->errors[0].message, HasSubstr("with JitOptions::stable a function is warmed before its first"));
   EXPECT_THAT(f.keys(), IsEmpty());
-  f.set_tier(Tier::Wait);
+  f.set_tier(Tier::wait);
   for (int32_t n : {9, 10}) call(f, 30, n);
   EXPECT_THAT(f.keys(), IsEmpty());
 }
 
 TEST_F(Tiers, StableKeepsWhatWasWarmedForGood) {
-  const JitFunction g = function(exact(Tier::Wait));
+  const JitFunction g = function(exact(Tier::wait));
   for (int32_t n : {1, 2}) call(g, 30, n);
   const std::string manifest = g.manifest();
-  const JitFunction f = function(stable(Tier::Background, 3));
+  const JitFunction f = function(stable(Tier::background, 3));
   TLXJIT_MUST(f.warm(manifest));
   for (int round = 0; round < 5; ++round)
     for (int32_t n = 1; n < 12; ++n) call(f, 30, n);

@@ -76,14 +76,14 @@ TEST_F(KeptPlaces, BL_212_NamesOfKernelsAndFunctionsMayBeAnyText) {
       TLXJIT_MUST(exe);
       EXPECT_TRUE(right(*exe, 4)) << name;
       const JitFunction f(engine, device, name, [&](const Signature&, const Config&) { return numbers(5, name); },
-                          {.tier = Tier::Wait});
+                          {.tier = Tier::wait});
       std::vector<int32_t> x(32, -1);
       EXPECT_EQ(message(f.launch({tensor<int32_t>(x.data(), {32})})), "success") << name;
       EXPECT_EQ(x[31], 36);
       EXPECT_EQ(engine.counters().compiles, hits ? 0u : 2u) << name;
       EXPECT_EQ(engine.counters().disk_hits, hits ? 2u : 0u) << name;
       // What its manifest says of it is found again.
-      f.set_tier(Tier::Sealed);
+      f.set_tier(Tier::sealed);
       const auto warmed = f.warm(f.manifest());
       TLXJIT_MUST(warmed);
       EXPECT_EQ(warmed->present, 1u) << name;

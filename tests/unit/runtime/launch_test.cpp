@@ -100,7 +100,7 @@ TEST_F(Launch, BL_119_BL_121_RowsOfTensorMapsCountInBytes) {
     if (!exe) return to_string(exe.error());
     JitOptions o;
     o.other_tensors.strides = true;
-    o.tier = Tier::Wait;
+    o.tier = Tier::wait;
     o.compile = as;
     const JitFunction f(engine, device, "eight_rows", *module, o);
     alignas(16) T in[8 * 512] = {}, out[2][8 * 16] = {};
@@ -229,7 +229,7 @@ TEST_F(Launch, BL_215_BL_217_AVersionForOneIsLikeThoseForOthers) {
     for (const bool backwards : {false, true}) {  // 1 before 42, and 42 before 1
       JitOptions o;
       o.numbers = {{"from", policy}};
-      o.tier = Tier::Wait;
+      o.tier = Tier::wait;
       const JitFunction f(engine, device, "halvings", *module, o);
       for (size_t i = 0; i < std::size(calls); ++i) {
         const auto [from, count] = calls[backwards ? std::size(calls) - 1 - i : i];

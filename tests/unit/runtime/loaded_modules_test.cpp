@@ -141,7 +141,7 @@ TEST_F(LoadedModules, WhatTheProgramHasStaysAndCounts) {
 
 TEST_F(LoadedModules, FunctionsShareIt) {
   begin(6, 2);
-  const JitFunction functions[] = {function(Tier::Wait, "one"), function(Tier::Background, "two")};
+  const JitFunction functions[] = {function(Tier::wait, "one"), function(Tier::background, "two")};
   for (int32_t n = 0; n < 40; ++n)
     for (int i = 0; i < 3; ++i)
       for (const JitFunction& f : functions) {
@@ -161,7 +161,7 @@ TEST_F(LoadedModules, FunctionsShareIt) {
 
 TEST_F(LoadedModules, KeysThatComeOnceCompileNothingWhenTheEngineIsFull) {
   begin(8);
-  const JitFunction f = function(Tier::Wait);
+  const JitFunction f = function(Tier::wait);
   for (int32_t n = 0; n < 200; ++n) JitTest::call(f, 30, n);
   EXPECT_LE(f.counters().compiles, 9u);
   EXPECT_GE(f.counters().held_back, 190u);
@@ -170,11 +170,11 @@ TEST_F(LoadedModules, KeysThatComeOnceCompileNothingWhenTheEngineIsFull) {
 
 TEST_F(LoadedModules, WhatIsNotCompiledAgainStays) {
   begin(6);
-  const JitFunction sealed = function(Tier::Wait, "sealed"), warns = function(Tier::Wait, "warns");
+  const JitFunction sealed = function(Tier::wait, "sealed"), warns = function(Tier::wait, "warns");
   for (const JitFunction& f : {sealed, warns})
     for (int32_t n = 0; n < 2; ++n) JitTest::call(f, 20, n + (f.name() == "warns" ? 2 : 0));
-  sealed.set_tier(Tier::Sealed);
-  warns.set_tier(Tier::Warn);
+  sealed.set_tier(Tier::sealed);
+  warns.set_tier(Tier::warn);
   for (int value = 0; value < 20; ++value) EXPECT_EQ(run(compile(value)), value);
   EXPECT_EQ(sealed.counters().versions, 2u);
   EXPECT_EQ(warns.counters().versions, 2u);
@@ -184,7 +184,7 @@ TEST_F(LoadedModules, WhatIsNotCompiledAgainStays) {
 
 TEST_F(LoadedModules, ThreadsRunWhileModulesComeAndGo) {
   begin(5, 3);
-  const JitFunction functions[] = {function(Tier::Wait, "one"), function(Tier::Background, "two")};
+  const JitFunction functions[] = {function(Tier::wait, "one"), function(Tier::background, "two")};
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&, i] {
@@ -206,7 +206,7 @@ TEST_F(LoadedModules, ThreadsRunWhileModulesComeAndGo) {
 TEST_F(LoadedModules, AChildGoesOn) {
   begin(3);
   for (const int value : {1, 2, 3}) compile(value);
-  const JitFunction f = function(Tier::Wait);
+  const JitFunction f = function(Tier::wait);
   JitTest::call(f, 20, 1);
   EXPECT_TRUE(in_child([&] {
     const uint64_t before = evictions();

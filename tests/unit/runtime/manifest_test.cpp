@@ -18,7 +18,7 @@ using Manifest = JitTest;
 JitOptions exact() {
   JitOptions o;
   o.numbers = {{"n", Policy::exact()}};
-  o.tier = Tier::Wait;
+  o.tier = Tier::wait;
   return o;
 }
 
@@ -48,7 +48,7 @@ TEST_F(Manifest, BL_219_AnotherFunctionIsWarmedFromIt) {
   EXPECT_EQ(report->present + report->left + report->errors.size(), 0u);
   EXPECT_EQ(done, (std::vector<size_t>{1, 2, 3, 4}));
   EXPECT_EQ(g.manifest(), manifest);
-  g.set_tier(Tier::Sealed);
+  g.set_tier(Tier::sealed);
   const uint64_t compiles = other.counters().compiles;
   for (int32_t n : {1, 2, 3}) call(g, 100, n);
   EXPECT_EQ(other.counters().compiles, compiles);
@@ -73,7 +73,7 @@ TEST_F(Manifest, AKeySaysItsDeviceAndWhatWasCompiledFor) {
   std::string target;
   const auto product = [&](const char* as) {
     JitOptions o;
-    o.tier = Tier::Wait;
+    o.tier = Tier::wait;
     o.compile.as = as;
     return JitFunction(
         engine, device, "product",
@@ -163,7 +163,7 @@ TEST_F(Manifest, KeysBeyondTheMostVersionsAreToldAndNotCompiled) {
 TEST_F(Manifest, KeysThatTheEnginesBoundUnloadsAgainAreTold) {
   const JitFunction f = function(exact());
   for (int32_t n = 0; n < 6; ++n) call(f, 100, n);
-  for (const Tier tier : {Tier::Background, Tier::Sealed}) {
+  for (const Tier tier : {Tier::background, Tier::sealed}) {
     EngineOptions o = options();
     o.loaded_modules = 4;
     const Engine other(o);
@@ -174,7 +174,7 @@ TEST_F(Manifest, KeysThatTheEnginesBoundUnloadsAgainAreTold) {
     TLXJIT_MUST(report);
     EXPECT_EQ(report->compiled, g.keys().size());
     EXPECT_EQ(report->compiled + report->errors.size(), 6u);
-    if (tier == Tier::Sealed) {
+    if (tier == Tier::sealed) {
       EXPECT_THAT(report->errors, IsEmpty()) << "what would not be compiled again stays";
       continue;
     }
@@ -258,7 +258,7 @@ TEST_F(Manifest, AWrongOneLeavesTheFunctionItsSignatures) {
 
 TEST_F(Manifest, TheKeyOfANameThatIsNoUtf8CanBeWarmed) {
   const JitFunction f(engine, device, "\xff\n\"", doubled, exact());
-  f.set_tier(Tier::Sealed);
+  f.set_tier(Tier::sealed);
   float x[4] = {}, y[4] = {};
   const auto refused = f.launch({tensor<float>(x, {4}), tensor<float>(y, {4}), int32_t{1}});
   ASSERT_FALSE(refused.ok());

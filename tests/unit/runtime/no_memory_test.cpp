@@ -121,7 +121,7 @@ JitFunction by_size(const Engine& engine, Tier tier) {
 // The compiled kernels stay with the engine, so that the first round alone compiles.
 TEST(NoMemory, ToCallAFunctionIsAnErrorThatNobodyElseWaitsFor) {
   const Engine engine(options());
-  for (const Tier tier : {Tier::Wait, Tier::Background}) {
+  for (const Tier tier : {Tier::wait, Tier::background}) {
     std::vector<int32_t> x(64, -1);
     const TensorArg all = tensor<int32_t>(x.data(), {64});
     TLXJIT_MUST(by_size(engine, tier).prepare({all}));
@@ -156,10 +156,10 @@ TEST(NoMemory, OfTheQueuesThreadIsAFailedCompile) {
   const Engine engine(o);
   std::vector<int32_t> x(64, -1);
   const TensorArg all = tensor<int32_t>(x.data(), {64});
-  TLXJIT_MUST(by_size(engine, Tier::Background).version({all}));
+  TLXJIT_MUST(by_size(engine, Tier::background).version({all}));
   int n = 0;
   for (uint64_t versions = 0; versions == 0 && n < 20000; n += 1 + n / 200) {
-    const JitFunction f = by_size(engine, Tier::Background);
+    const JitFunction f = by_size(engine, Tier::background);
     TLXJIT_MUST(f.prepare({all}));
     allowed = n;
     EXPECT_TRUE(f.launch({all}).ok());

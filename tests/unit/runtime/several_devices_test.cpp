@@ -50,7 +50,7 @@ class SeveralDevices : public ::testing::Test {
       gpus.push_back(*found);
     }
   }
-  JitFunction function(const Device& device) { return {engine, device, "steps", steps, {.tier = Tier::Wait}}; }
+  JitFunction function(const Device& device) { return {engine, device, "steps", steps, {.tier = Tier::wait}}; }
 
   TemporaryDirectory place;
   Engine engine;
