@@ -9,6 +9,7 @@
 #include <string>
 
 #include "backends/cpu/failures_p.h"
+#include "backends/cpu/float_mode_p.h"
 #include "backends/cpu/residents_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
@@ -68,6 +69,7 @@ tlxjit_cpu_status launch(tlxjit_cpu_kernel& kernel, const tlxjit_cpu_launch& lau
   failure.message[0] = '\0';
   failure.blocked_count = 0;
   if (launch.grid <= 0) return TLXJIT_CPU_OK;
+  const FloatMode mode;
   const Program& program = kernel.program;
   const int clusters = launch.grid / program.cluster;
   const size_t most = most_fibers / program.instances();

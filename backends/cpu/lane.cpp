@@ -128,9 +128,11 @@ TLXJIT_UNSEEN_BY_TSAN void Lane::begin(const tlxjit_cpu_launch& launch, const vo
   for (size_t i = 0; i < barriers_.size(); ++i) {
     const int32_t count = counts[i % counts.size()];
     barriers_[i] = {count, count, 0, 0, 0};
+    forget_releases(&barriers_[i]);
   }
   const auto all = static_cast<int32_t>(contexts.size());
   together_ = {all, all, 0, 0, 0};
+  forget_releases(&together_);
   for (Context& context : contexts) {
     context.dims = launch.dims;
     context.tensors = launch.tensors;

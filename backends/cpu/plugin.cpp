@@ -7,6 +7,7 @@
 
 #include "backends/cpu/compile_p.h"
 #include "backends/cpu/executor_p.h"
+#include "backends/cpu/float_mode_p.h"
 #include "backends/cpu/host_p.h"
 #include "backends/cpu/image_p.h"
 #include "backends/cpu/sanitizers_p.h"
@@ -23,6 +24,7 @@ tlxjit_cpu_status make(tlxjit_cpu_kernel** kernel, tlxjit_cpu_failure* failure, 
   failure->op = UINT32_MAX;
   failure->message[0] = '\0';
   failure->blocked_count = 0;
+  const cpu::FloatMode mode;  // LLVM folds constants as the thread rounds
   try {
     auto made = std::make_unique<tlxjit_cpu_kernel>();
     const tlxjit_cpu_status status = fill(made->program);

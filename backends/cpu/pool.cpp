@@ -6,6 +6,7 @@
 #include <new>
 #include <system_error>
 
+#include "backends/cpu/float_mode_p.h"
 #include "src/runtime/block_signals_p.h"
 #include "src/runtime/per_process_p.h"
 
@@ -49,6 +50,7 @@ void Pool::grow(int threads) {
 }
 
 void Pool::work() {
+  const FloatMode mode;
   std::unique_lock lock(mutex_);
   for (;;) {
     Entry* entry = nullptr;

@@ -50,6 +50,12 @@ inline void acquired([[maybe_unused]] const void* object) {
   __tsan_acquire(const_cast<void*>(object));
 #endif
 }
+/// What was released to the object is no longer there to be acquired.
+inline void forget_releases([[maybe_unused]] const void* object) {
+#if TLXJIT_TSAN
+  __tsan_mutex_destroy(const_cast<void*>(object), 0);
+#endif
+}
 inline void poison([[maybe_unused]] const void* at, [[maybe_unused]] size_t bytes) {
 #if TLXJIT_ASAN
   __asan_poison_memory_region(at, bytes);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "src/ir/check_p.h"
+#include "src/ir/evaluate_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 
@@ -71,9 +72,8 @@ std::string check_for(const Module& module, const Op& op) {
   if (op.regions[0].args.size() != 1 || !is_i32(module.type(op.regions[0].args[0])))
     return "the region has one index (i32)";
   if (std::string what = check_indices(module, op, 0); !what.empty()) return what;
-  if (const Op* step = module.def(op.operands[2]); step && step->code == OpCode::constant)
-    if (const int64_t n = step->attrs.integer("value"); n < 1)
-      return "the step is at least 1, not " + std::to_string(n) + "; count upwards, and compute the index from that";
+  if (const auto step = known_number(module, op.operands[2]); step && *step < 1)
+    return "the step is at least 1, not " + std::to_string(*step) + "; count upwards, and compute the index from that";
   return {};
 }
 

@@ -28,8 +28,9 @@ Result<void> promise(const Module& module, Op& op, const NumberPromise& p) {
     return lower_error(module, op,
                        "no call can keep what is promised here of `" + std::string(op.attrs.text("name")) +
                            "` beside what the kernel asks for");
-  if (least != all.low) op.attrs.set("min", static_cast<int64_t>(least));
-  if (most != all.high) op.attrs.set("max", static_cast<int64_t>(most));
+  const bool known = least == most;  // a number has both bounds written, also at the end of its range
+  if (known || least != all.low) op.attrs.set("min", static_cast<int64_t>(least));
+  if (known || most != all.high) op.attrs.set("max", static_cast<int64_t>(most));
   const int64_t multiple = op.attrs.integer("multiple", 1);
   const Bound both = Bound{multiple / std::gcd(multiple, p.multiple)} * p.multiple;
   // What no multiple can be written for is hardly more than 0, and is not said.

@@ -1,5 +1,9 @@
 // tests/numbers/math_test.cpp — mathematical functions within the bounds of the op table, against long double.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
 #include <cmath>
 #include <limits>
 
@@ -150,6 +154,37 @@ TEST(Math, BL_083_Denormals) {
                   {{code_of(tiny)}, {code_of(three)}}),
             (Codes{code_of(tiny / three)}));
 }
+
+#if defined(__x86_64__)
+// What -ffast-math makes of a host's threads, and a rounding mode that it may have set.
+TEST(Math, TheModeOfTheHostsThreadIsNotTheKernels) {
+  Codes small, eight, one, third;
+  for (uint64_t i = 0; i < 256; ++i) {
+    small.push_back(i << 15);  // subnormals and the numbers after them
+    eight.push_back(i);
+    one.push_back(code_of(1.f));
+    third.push_back(code_of(3.f));
+  }
+  const auto results = [&] {
+    return std::vector<Codes>{
+        apply({Elem::f32, Elem::f32}, Elem::f32, [](const auto& v) { return v[0] * v[1]; }, {small, one}),
+        apply({Elem::f32, Elem::f32}, Elem::f32, [](const auto& v) { return v[0] / v[1]; }, {one, third}),
+        apply({Elem::f8e4m3}, Elem::f32, [](const auto& v) { return cast<float>(v[0]); }, {eight})};
+  };
+  const auto before = results();
+  constexpr unsigned flush = 0x8040, upwards = 0x4000;
+  for (const unsigned mode : {flush, upwards}) {
+    const unsigned own = _mm_getcsr();
+    _mm_setcsr(own | mode);
+    const auto under = results();
+    const unsigned after = _mm_getcsr();
+    _mm_setcsr(own);
+    EXPECT_EQ(under, before) << mode;
+    EXPECT_EQ(after & mode, mode) << "the host's own stays";
+  }
+  EXPECT_EQ(before[0], small);
+}
+#endif
 
 // BL-084: exp does not lose bits to the scaling by log2(e).
 TEST(Math, BL_084_ExpThroughExp2) {

@@ -1,6 +1,9 @@
 // backends/cpu/emit/access.cpp — loads, stores and atomics on elements of tensors, never outside them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <llvm/Transforms/Utils/LowerAtomic.h>
+
 #include "backends/cpu/emit/emitter_p.h"
+#include "backends/cpu/sanitizers_p.h"
 
 TLXJIT_NAMESPACE_BEGIN
 namespace cpu {
@@ -116,7 +119,9 @@ Node Emitter::atomic(const Op& op, const ElementAccess& a, const Element& e) {
   const Elem elem = type(a.tensor).elem;
   constexpr std::array<AtomicOrdering, words<MemoryOrder>.size()> orders = {
       AtomicOrdering::Monotonic, AtomicOrdering::Acquire, AtomicOrdering::Release, AtomicOrdering::AcquireRelease};
-  const AtomicOrdering ordering = orders[static_cast<size_t>(word_of<MemoryOrder>(op, "order"))];
+  AtomicOrdering ordering = orders[static_cast<size_t>(word_of<MemoryOrder>(op, "order"))];
+  // ThreadSanitizer does not know what a fence orders.
+  if (tsan && unit_.fences) ordering = AtomicOrdering::AcquireRelease;
   const auto kind = word_of<AtomicKind>(op, "kind");
   const llvm::Align align(static_cast<uint64_t>(size(elem)));
   const auto value = [&](size_t i) {
@@ -139,7 +144,33 @@ Node Emitter::atomic(const Op& op, const ElementAccess& a, const Element& e) {
     case AtomicKind::bit_xor: what = RMW::Xor; break;
     case AtomicKind::exchange: break;
   }
+  // ThreadSanitizer's pass passes over these.
+  const bool unseen = kind == AtomicKind::min || kind == AtomicKind::max || (kind == AtomicKind::add && real);
+  if (tsan && unseen) return exchange_until(what, e.address, value(0), align, ordering);
   return b.CreateAtomicRMW(what, e.address, value(0), align, ordering);
+}
+
+Node Emitter::exchange_until(llvm::AtomicRMWInst::BinOp what, Node address, Node value, llvm::Align align,
+                             llvm::AtomicOrdering ordering) {
+  llvm::Type* type = value->getType();
+  llvm::Type* bits = b.getIntNTy(type->getScalarSizeInBits());
+  llvm::LoadInst* first = b.CreateAlignedLoad(bits, address, align);
+  first->setAtomic(llvm::AtomicOrdering::Monotonic);
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  auto* attempt = llvm::BasicBlock::Create(b.getContext(), "attempt", fn_);
+  auto* done = llvm::BasicBlock::Create(b.getContext(), "done", fn_);
+  b.CreateBr(attempt);
+  b.SetInsertPoint(attempt);
+  llvm::PHINode* former = b.CreatePHI(bits, 2);
+  former->addIncoming(first, before);
+  Node present = b.CreateBitCast(former, type);
+  Node wanted = b.CreateBitCast(llvm::buildAtomicRMWValue(what, b, present, value), bits);
+  Node pair = b.CreateAtomicCmpXchg(address, former, wanted, align, ordering,
+                                    llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(ordering));
+  former->addIncoming(b.CreateExtractValue(pair, 0), b.GetInsertBlock());
+  b.CreateCondBr(b.CreateExtractValue(pair, 1), done, attempt);
+  b.SetInsertPoint(done);
+  return present;
 }
 
 }  // namespace cpu

@@ -32,7 +32,9 @@ void Emitter::for_loop(const Op& op) {
   llvm::Type* type = reg(this->type(body.args[0]).elem, 1);
   // Counted in 64 bits, so that the step past a bound near 2^31 does not wrap.
   Node begin = index64(op.operand(0)), end = index64(op.operand(1)), step = index64(op.operand(2));
-  if (!llvm::isa<llvm::ConstantInt>(step)) demand(b.CreateICmpSGT(step, i64(0)), "tlxjit_cpu_step", {step}, op);
+  // A constant below 1 may come of folding what the verifier takes for unknown.
+  if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(step); !known || known->getSExtValue() < 1)
+    demand(b.CreateICmpSGT(step, i64(0)), "tlxjit_cpu_step", {step}, op);
   llvm::BasicBlock* before = b.GetInsertBlock();
   auto* head = llvm::BasicBlock::Create(b.getContext(), "for", fn_);
   auto* inside = llvm::BasicBlock::Create(b.getContext(), "for.body", fn_);

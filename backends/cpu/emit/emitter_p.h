@@ -53,6 +53,7 @@ struct Unit {
   int32_t cluster = 1;  // programs of a cluster
   bool resident = false;
   bool precise = false;  // products and sums do not contract
+  bool fences = false;   // of global memory are somewhere in it
   std::map<std::string, llvm::Function*> dots;
 
   Unit(const Module& module, llvm::Module& code);
@@ -290,6 +291,9 @@ class Emitter : public Elements {
   void each_element(const Op& op, const ElementAccess& access, const std::function<void(const Element&)>& fn);
   void if_inside(const Element& e, const std::function<void()>& fn);
   Node atomic(const Op& op, const ElementAccess& access, const Element& e);
+  /// The same as one atomicrmw, of ops that ThreadSanitizer sees.
+  Node exchange_until(llvm::AtomicRMWInst::BinOp what, Node address, Node value, llvm::Align align,
+                      llvm::AtomicOrdering ordering);
 
   // debug.cpp
   void print(const Op& op);

@@ -79,7 +79,10 @@ int64_t buffer_bytes(const Type& type) { return type.slots * type.shape.elements
 
 Unit::Unit(const Module& m, llvm::Module& c) : module(m), code(c) {
   const auto ops = numbered_ops(module);
-  for (uint32_t i = 0; i < ops.size(); ++i) number[ops[i]] = i;
+  for (uint32_t i = 0; i < ops.size(); ++i) {
+    number[ops[i]] = i;
+    fences |= ops[i]->code == OpCode::fence && ops[i]->attrs.find("scope");
+  }
   Uses(*this).visit(module.body, nullptr);
 
   uint32_t dims = 0, scalars = 0, tensors = 0;

@@ -30,7 +30,7 @@ struct AtomicOptions {
 };
 
 /// A global-memory parameter, or a view of one. The innermost axis has stride 1, the others any stride that
-/// the call brings. Views are exact: loads outside give 0, stores outside are dropped.
+/// the call brings. Loads outside the tensor give 0, stores outside are dropped.
 class TLXJIT_API Tensor {
  public:
   /// The tensor without `axis`, at `index` (in range at run time). The last axis stays.

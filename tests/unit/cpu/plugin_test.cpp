@@ -95,11 +95,18 @@ TEST(Plugin, GarbledTextNeverEndsTheProcess) {
 }
 
 TEST(Plugin, UnsupportedNamesTheOp) {
-  std::string text = doubles_text;
-  text.replace(text.find("program_id"), 10, "sms");
-  Kernel kernel(numbered(text));
-  EXPECT_NE(kernel.status, TLXJIT_CPU_OK);
-  EXPECT_STRNE(kernel.failure.message, "");
+  const auto expect_unsupported = [](const std::string& before, const std::string& op, uint32_t number) {
+    std::string text = doubles_text;
+    text.insert(text.find(before), op);
+    text.replace(text.find("%p, %two"), 8, "%p, %odd");
+    Kernel kernel(numbered(text));
+    EXPECT_EQ(kernel.status, TLXJIT_CPU_UNSUPPORTED);
+    EXPECT_EQ(kernel.failure.op, number) << kernel.failure.message;
+    EXPECT_THAT(kernel.failure.message, ::testing::StartsWith("the CPU back end lacks "));
+  };
+  expect_unsupported("grid", "%odd = sms : i32\n  ", 3);
+  expect_unsupported("%q =", "%odd = inline %p [target = \"nvidia\", text = \"\", constraints = \"=r,r\"] : i32\n    ",
+                     6);
 }
 
 TEST(Plugin, CompileAndDestroyManyTimes) {
@@ -265,6 +272,26 @@ TEST(Plugin, WorksInAForkedChild) {
     EXPECT_EQ(WEXITSTATUS(status), 0);
   }
   EXPECT_TRUE(runs(*kernel)) << "the parent goes on";
+}
+
+// LLVM folds the step, which the verifier does not know, to a constant.
+TEST(Plugin, AStepThatFoldsToZeroEndsTheLaunch) {
+  Kernel kernel(numbered(R"(tlx 1 lowered cpu
+kernel "steps" [threads = 64, shared_bytes = 0] {
+  %one = const [value = 1] : i32
+  %six = const [value = 6] : i32
+  grid %one
+  task [name = "main", warps = 1, replicas = 1] {
+    %step = sub %six, %six : i32
+    for %one, %six, %step {
+      (%i: i32)
+    }
+  }
+}
+)"));
+  ASSERT_COMPILED(kernel);
+  EXPECT_EQ(kernel.launch({}), TLXJIT_CPU_STEP);
+  EXPECT_STREQ(kernel.failure.message, "the step is 0 in this call; it is at least 1");
 }
 
 TEST(Plugin, AnEmptyGridDoesNothing) {

@@ -32,15 +32,16 @@ std::string task(const std::string& name, const std::string& ops) {
   return "  task [name = \"" + name + "\", warps = 1, replicas = 1] {\n" + ops + "  }\n";
 }
 
-/// Launches 8 programs with a tensor of 8 elements that is said to have `said`.
-tlxjit_cpu_status run(const std::string& text, int threads, int32_t said = 8) {
+/// Launches programs with a tensor of 8 elements that is said to have `said`.
+tlxjit_cpu_status run(const std::string& text, int threads, int32_t said = 8, int32_t programs = 8) {
   Kernel kernel(text);
   EXPECT_EQ(kernel.status, TLXJIT_CPU_OK) << kernel.failure.message;
+  if (kernel.status != TLXJIT_CPU_OK) return kernel.status;
   std::vector<int32_t> memory(8, 0);
   Launch launch;
   launch.dims = {said};
   launch.tensors = {tlxjit_cpu_tensor{memory.data(), {1}}};
-  launch.grid = 8;
+  launch.grid = programs;
   launch.threads = threads;
   return kernel.launch(launch);
 }
@@ -105,6 +106,69 @@ TEST_F(Sanitizer, ARaceBetweenTasksIsReported) {
   // The arrival stands before what it should publish.
   EXPECT_DEATH((void)run(kernel_text(task("put", arrive + put) + task("get", wait + get), declarations), 1),
                "ThreadSanitizer: data race");
+}
+
+// Programs of one lane have the same barriers, which order nothing between them.
+TEST_F(Sanitizer, ARaceBetweenProgramsWithBarriersIsReported) {
+  const std::string put = "wait %free, %zero, %one\narrive %full, %zero [per = \"instance\"]\n";
+  const std::string get = "wait %full, %zero, %zero\n%t = splat %one : tile<1xi32>\n%p = program_id : i32\n";
+  const std::string arrive = "arrive %free, %zero [per = \"instance\"]\n";
+  const std::string barriers =
+      "  %full = barrier [count = 1, name = \"full\"] : barrier<1>\n"
+      "  %free = barrier [count = 1, name = \"free\"] : barrier<1>\n";
+  const auto kernel = [&](const std::string& where) {
+    const std::string store = "tile.store %x, %t, " + where + " [box = <1>, ragged = -1]\n";
+    return kernel_text(task("put", put) + task("get", get + store + arrive), barriers);
+  };
+  for (int threads : {1, 2}) {
+    EXPECT_EQ(run(kernel("%p"), threads), TLXJIT_CPU_OK);
+    EXPECT_DEATH((void)run(kernel("%zero"), threads), "ThreadSanitizer: data race");
+  }
+}
+
+// Program 0 writes x[7], then an atomic of x[0] that program 1 waits for.
+TEST_F(Sanitizer, AtomicsOrderAsTheySay) {
+  const auto kernel = [](const std::string& atomic) {
+    return kernel_text(task("main", R"(%p = program_id : i32
+      %seven = const [value = 7] : i32
+      %t = splat %one : tile<1xi32>
+      %first = cmp %p, %zero [pred = "eq"] : b1
+      if %first {
+        tile.store %x, %t, %seven [box = <1>, ragged = -1]
+        )" + atomic + R"(
+      } {
+        flag.wait %x, %zero, %one [pred = "ge"]
+        %v = load %x, %seven : i32
+        %w = splat %v : tile<1xi32>
+        tile.store %x, %w, %one [box = <1>, ragged = -1]
+      }
+)"),
+                       "  resident\n");
+  };
+  const auto atomic = [](const std::string& kind, const std::string& order) {
+    return "%was = atomic %x, %one, %zero [kind = \"" + kind + "\", order = \"" + order + "\"] : i32";
+  };
+  for (const char* kind : {"max", "add", "exchange"}) {
+    EXPECT_EQ(run(kernel(atomic(kind, "release")), 2, 8, 2), TLXJIT_CPU_OK);
+    EXPECT_EQ(run(kernel("fence [scope = \"gpu\"]\n" + atomic(kind, "relaxed")), 2, 8, 2), TLXJIT_CPU_OK);
+    EXPECT_DEATH((void)run(kernel(atomic(kind, "relaxed")), 1, 8, 2), "ThreadSanitizer: data race");
+  }
+}
+
+TEST_F(Sanitizer, ARaceWithAnAtomicIsReported) {
+  for (const char* kind : {"max", "add"}) {
+    const std::string text = kernel_text(task("main", R"(%p = program_id : i32
+      %t = splat %one : tile<1xi32>
+      %first = cmp %p, %zero [pred = "eq"] : b1
+      if %first {
+        %was = atomic %x, %one, %zero [kind = ")" + std::string(kind) +
+                                                          R"(", order = "relaxed"] : i32
+      } {
+        tile.store %x, %t, %zero [box = <1>, ragged = -1]
+      }
+)"));
+    EXPECT_DEATH((void)run(text, 1, 8, 2), "ThreadSanitizer: data race");
+  }
 }
 
 // Whole tiles, which are read and written as vectors.

@@ -43,6 +43,9 @@ TEST(Simplify, ArithmeticOfKnownNumbers) {
               HasSubstr("const [value = 22] : i32"));
   EXPECT_THAT(special([](Kernel&, Index n, Scalar s) { return (n - s) / 4; }, exact(5), exact(-12)),
               HasSubstr("const [value = 4] : i32"));
+  EXPECT_THAT(special([](Kernel&, Index n, Scalar) { return n + 7; }, exact(0)), HasSubstr("const [value = 7] : i32"));
+  EXPECT_THAT(special([](Kernel&, Index n, Scalar s) { return n / s; }, exact(INT32_MAX), exact(INT32_MAX)),
+              HasSubstr("const [value = 1] : i32"));
   EXPECT_THAT(special([](Kernel&, Index n, Scalar) { return n % 0; }, exact(5)), HasSubstr("mod"));        // means n
   EXPECT_THAT(special([](Kernel&, Index n, Scalar) { return n * n; }, exact(1 << 20)), HasSubstr("mul"));  // it wraps
 }

@@ -27,8 +27,9 @@ JitOptions exact(Tier tier, size_t most = 64) {
   return o;
 }
 
-/// out[0] = n. Then it does the same `m` times in steps of 2 · n. Of n = 0 there is no version: a step that is known
-/// is at least 1.
+/// out[0] = n. Then it does the same `m` times in steps of `times` · n. Of n = 0 there is no version: a step that is
+/// known is at least 1.
+template <int times>
 Kernel steps(const Signature&, const Config&) {
   Kernel k{"steps"};
   const Tensor out = k.tensor<int32_t>("out", {k.dim("N")});
@@ -36,7 +37,8 @@ Kernel steps(const Signature&, const Config&) {
   k.grid(1);
   k.task("main").body([&](Task& t) {
     out.store({0}, t.full<int32_t>({1}, n));
-    k.range(m).each([&] { k.range(0, 6, n * 2).each([&] { out.store({0}, t.full<int32_t>({1}, n)); }); });
+    const Scalar by = times == 1 ? n : n * times;
+    k.range(m).each([&] { k.range(0, 6, by).each([&] { out.store({0}, t.full<int32_t>({1}, n)); }); });
   });
   return k;
 }
@@ -66,9 +68,10 @@ class NoThreads {
 };
 
 TEST_F(Tiers, AVersionThatCannotBeCompiledIsTriedOnceAndToldOnce) {
-  for (const Tier tier : {Tier::wait, Tier::background}) {
+  for (const auto& [tier, generator] :
+       {std::pair(Tier::wait, &steps<1>), std::pair(Tier::wait, &steps<2>), std::pair(Tier::background, &steps<1>)}) {
     told.clear();
-    const JitFunction f(engine, device, "steps", steps, exact(tier));
+    const JitFunction f(engine, device, "steps", generator, exact(tier));
     for (int i = 0; i < 4; ++i) {
       step(f, 0);
       f.wait();
@@ -99,7 +102,7 @@ TEST_F(Tiers, TheLogIsToldBesideAnEngineThatHasEnded) {
   };
   {
     const Engine own(o);
-    const JitFunction f(own, *own.device("cpu"), "steps", steps, exact(Tier::background));
+    const JitFunction f(own, *own.device("cpu"), "steps", steps<2>, exact(Tier::background));
     o = {};
     int32_t out = 0;
     TLXJIT_MUST(f.prepare({tensor<int32_t>(&out, {1}), int32_t{0}, int32_t{0}}));
