@@ -3,9 +3,10 @@
 #
 #   cases.py <build folder> [--ran <JUnit file of ctest>] [--update]
 #
-# Each test that the table names has to be one of the build's; with --ran it also has to have run and passed. Each test
-# whose name has the id of a case (BL_085_…) has to stand in the table: --update writes those in. A row whose tests cover
-# a part of the case says what is missing: `tests; later: area (what)`.
+# Each test that the table names has to be one of the build's; with --ran it also has to have run and passed, or to have
+# told why it cannot run on this machine (NOT RUN: …), which is repeated here. Each test whose name has the id of a case
+# (BL_085_…) has to stand in the table: --update writes those in. A row whose tests cover a part of the case says what is
+# missing: `tests; later: area (what)`.
 import json
 import pathlib
 import re
@@ -20,6 +21,8 @@ ID = re.compile(r"BL_(\d{3})(?!\d)")
 # What a row may say in place of tests, and behind them.
 NOT_YET = re.compile(r"(later: \S|not applicable: \S)")
 HALF = re.compile(r"; later: [^;()]+ \([^;]+\)$")
+# What a test prints with which it skips itself.
+NOT_RUN = re.compile(r"^NOT RUN: .+", re.MULTILINE)
 
 
 def tests_of(build):
@@ -37,12 +40,16 @@ def plain(name):
 
 
 def ran(junit):
-    """{name: True when every instance ran and passed}."""
-    out = {}
+    """{name: True when every instance ran and passed, or told why not}, {name: what one told}."""
+    well, told = {}, {}
     for case in xml.etree.ElementTree.parse(junit).getroot().iter("testcase"):
-        name = plain(case.get("name"))
-        out[name] = out.get(name, True) and case.get("status") == "run"
-    return out
+        name, status = plain(case.get("name")), case.get("status")
+        # What could not be started is `notrun` too, and tells nothing.
+        why = NOT_RUN.search(case.findtext("system-out", "")) if status == "notrun" else None
+        if why:
+            told[name] = why.group()
+        well[name] = well.get(name, True) and (status == "run" or why is not None)
+    return well, told
 
 
 def split(column):
@@ -94,7 +101,7 @@ def main():
     if "--update" in arguments and not faults:
         update(rows, found)
         rows, faults = read_table()
-    passed = ran(junit) if junit else None
+    well, told = ran(junit) if junit else (None, {})
     covered = halves = 0
     for name, (_, column) in rows.items():
         named, rest = split(column)
@@ -103,7 +110,7 @@ def main():
         for test in named:
             if test not in known:
                 faults.append(f"tests/cases.tsv: {name}: there is no test {test}")
-            elif passed is not None and not passed.get(test, False):
+            elif well is not None and not well.get(test, False):
                 faults.append(f"tests/cases.tsv: {name}: {test} did not run, or failed")
         for test in sorted(set(found.get(name, [])) - set(named)):
             faults.append(f"tests/cases.tsv: {name}: does not name {test} (scripts/check --build … cases --update)")
@@ -112,6 +119,11 @@ def main():
     other = [tests.split(":")[0] for _, tests in rows.values() if NOT_YET.match(tests)]
     counts = ", ".join(f"{other.count(kind)} {kind}" for kind in ("later", "not applicable"))
     print(f"cases: {covered} with tests, {halves} of them a part of the case, {counts}")
+    skipped = sorted({test for _, column in rows.values() for test in split(column)[0]} & told.keys())
+    if skipped:
+        print(f"cases: {len(skipped)} tests not run here")
+    for test in skipped:
+        print(f"  {test}: {told[test]}")
     return files.report(faults)
 
 

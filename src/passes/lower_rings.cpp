@@ -322,7 +322,7 @@ class Lowering : public Rewriter {
   std::map<Value, Filling> fillings_;  ///< by acquired slot
   Users tile_readers_, dot_readers_;   ///< whose fields are read as tiles, and by dots
   const Op* task_ = nullptr;
-  bool one_thread_ = false;  ///< of each instance does all of the task
+  bool one_thread_ = false;                               ///< of each instance does all of the task
   std::map<std::pair<Value, bool>, RingCursor> cursors_;  ///< (ring, filling)
   std::optional<Error> fault_;
 };

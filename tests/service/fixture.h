@@ -10,10 +10,8 @@
 
 #include <cmath>
 #include <condition_variable>
-#include <fstream>
 #include <future>
 #include <mutex>
-#include <random>
 #include <string>
 #include <thread>
 
@@ -66,23 +64,50 @@ void until(Condition&& holds) {
   while (!holds()) std::this_thread::sleep_for(1ms);
 }
 
-/// A port that nobody has, and that the system gives nobody who asks for any.
-inline int quiet_port() {
-  int first = 32768;
-  std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> first;
-  std::random_device random;
-  for (;;) {
-    const int port = std::uniform_int_distribution(first / 2, first - 1)(random);
-    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const bool is_free = bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-    close(socket);
-    if (is_free) return port;
-  }
+/// Limits that no slow machine meets; a test shortens what it is about.
+inline ServiceOptions patient() {
+  ServiceOptions options;
+  options.limits = {.idle = 1h, .header = 1h, .body = 1h, .write = 1h};
+  options.deadline = 1h;
+  return options;
 }
+
+inline httplib::Client patient_client(int port) {
+  httplib::Client client("127.0.0.1", port);
+  client.set_read_timeout(100);
+  client.set_write_timeout(100);
+  return client;
+}
+
+inline sockaddr_in loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+/// A port that refuses connections while no service of the test listens: it is bound, so the system gives it nobody
+/// else. SO_REUSEADDR lets a service bind it beside this.
+class HeldPort {
+ public:
+  HeldPort() {
+    const int on = 1;
+    EXPECT_EQ(setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
+    sockaddr_in address = loopback(0);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    number_ = ntohs(address.sin_port);
+  }
+  HeldPort(const HeldPort&) = delete;
+  ~HeldPort() { close(socket_); }
+  int number() const { return number_; }
+
+ private:
+  const int socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int number_ = 0;
+};
 
 class Harness {
  public:
@@ -106,11 +131,7 @@ class Harness {
   }
   const Service& service() const { return service_; }
   int port() const { return port_; }
-  httplib::Client client() const {
-    httplib::Client client("127.0.0.1", port_);
-    client.set_read_timeout(100);
-    return client;
-  }
+  httplib::Client client() const { return patient_client(port_); }
 
  private:
   const int stopping_ = eventfd(0, EFD_CLOEXEC);
@@ -123,11 +144,8 @@ class Harness {
 class Socket {
  public:
   explicit Socket(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    const sockaddr_in address = loopback(port);
+    EXPECT_EQ(connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   }
   Socket(const Socket&) = delete;
   ~Socket() { close(socket_); }

@@ -15,10 +15,7 @@ using testing::StartsWith;
 
 class HostileTest : public testing::Test {
  protected:
-  HostileTest() {
-    gate_.open();
-    options_.limits = {.idle = 1h, .header = 1h, .body = 1h, .write = 1h};  // a test shortens what it is about
-  }
+  HostileTest() { gate_.open(); }
   /// It answers a good call, holds nothing, and has no connection open that is not in use.
   static void expect_well(const Harness& harness) {
     until([&] {
@@ -45,7 +42,7 @@ class HostileTest : public testing::Test {
   }
 
   Gate gate_;
-  ServiceOptions options_;
+  ServiceOptions options_ = patient();
 };
 
 TEST_F(HostileTest, AContentLengthThatIsNoneIsRefusedAndTheConnectionEnds) {

@@ -141,7 +141,7 @@ std::future<Reply> post_beside(const Harness& harness, const Call& call) {
 
 class Numbers : public testing::TestWithParam<tlxjit::Tier> {
  protected:
-  Numbers() : real_(GetParam()), harness_({}, real_.runner()) {}
+  Numbers() : real_(GetParam()), harness_(patient(), real_.runner()) {}
   Real real_;
   Harness harness_;
 };
@@ -215,7 +215,7 @@ TEST_P(Numbers, AfterPreparingOnlyWaitWaits) {
   Served served;
   served.elems = {Elem::f32}, served.head_sizes = {64}, served.groups = {1};
   Real real(GetParam(), served);
-  const Harness harness({}, real.runner());
+  const Harness harness(patient(), real.runner());
   real.gate_.open();
   size_t prepared = 0;
   ASSERT_TRUE(real.kernels().prepare([&](size_t done, size_t) { prepared = done; }));

@@ -28,7 +28,7 @@ class ServiceTest : public testing::Test {
   }
 
   Gate gate_;
-  ServiceOptions options_;
+  ServiceOptions options_ = patient();
 };
 
 TEST_F(ServiceTest, HealthMetricsAndACall) {
@@ -182,7 +182,8 @@ TEST_F(ServiceTest, WhatTheRunnerRefusesIsTold) {
 
 TEST_F(ServiceTest, StoppingAnswersWhatIsInAndTakesNoMore) {
   options_.queue.linger = 1h;
-  Harness harness(options_, gate_.runner(), quiet_port());
+  const HeldPort port;
+  Harness harness(options_, gate_.runner(), port.number());
   auto lingering = post_beside(harness, call_of(small(), {1}));
   until([&] { return harness.service().queue().depth() == 1; });
   httplib::Client idle = harness.client();

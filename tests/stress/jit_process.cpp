@@ -1,7 +1,7 @@
 // tests/stress/jit_process.cpp — engines and functions under threads that call, warm, evict and end them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//   stress_jit_process <directory of the disk cache> <seconds> <seed>
+//   stress_jit_process <directory of the disk cache> <seconds at least> <seed>
 //
 // Ends with 0 if every call gave its numbers or an error that it may give; else says what was wrong.
 #include <unistd.h>
@@ -125,7 +125,7 @@ class Stress {
     const auto add = [&](void (Stress::*turn)(Random&)) {
       threads.emplace_back([this, turn, seed = seed_ * 100 + threads.size()] {
         Random random(seed);
-        while (Clock::now() < end_) (this->*turn)(random);
+        while (Clock::now() < end_ || !tried()) (this->*turn)(random);
       });
     };
     for (int i = 0; i < 4; ++i) add(&Stress::call);
@@ -140,6 +140,8 @@ class Stress {
   }
 
  private:
+  /// Where nothing of a kind happened it was not tried. What engines did is counted as their worlds end.
+  static bool tried() { return calls > 100 && worlds > 1 && compiles > 0 && disk_hits > 0; }
   std::shared_ptr<World> world() {
     std::lock_guard lock(mutex_);
     return world_;
@@ -284,8 +286,5 @@ int main(int argc, char** argv) {
       "warmed, %llu evicted; %llu lines, %llu events\n",
       number(calls), number(refused), number(given_up), number(worlds), number(compiles), number(disk_hits),
       number(warmed), number(evictions), number(lines), number(events));
-  // Where nothing of a kind happened it was not tried.
-  const bool tried = calls > 100 && worlds > 1 && compiles > 0 && disk_hits > 0;
-  if (!tried) std::fprintf(stderr, "the time was too short\n");
-  return wrong > 0 || !tried;
+  return wrong > 0;
 }

@@ -346,12 +346,12 @@ TEST(DiskCache, NoOneWaitsLongerThanALimit) {
   Lines lines;
   DiskCacheOptions o = in(place.path(), lines);
   o.longest_wait = std::chrono::milliseconds(50);
-  DiskCache cache(o), patient(in(place.path(), lines));
+  DiskCache cache(o);
+  o.longest_wait = std::chrono::hours(1);
+  DiskCache patient(o);
   const auto flight = cache.begin("material 1");
-  const auto start = std::chrono::steady_clock::now();
   EXPECT_FALSE(cache.begin("material 1").entry) << "its own limit";
   EXPECT_FALSE(patient.begin("material 1", runtime::Deadline(std::chrono::milliseconds(50))).entry) << "the call's";
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
   patient.publish(entry_of(1));
   EXPECT_TRUE(cache.begin("material 1").entry) << "the lock is held all the same: it looks again when its wait ends";
 }
@@ -373,9 +373,7 @@ TEST(DiskCache, AForkedChildGoesOn) {
     _exit(0);
   }
   flight.reset();  // though the child has the descriptor
-  const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(cache.begin("material 2").lock.waited(), false);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
 }

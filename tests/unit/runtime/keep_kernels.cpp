@@ -45,6 +45,7 @@ int run(const std::string& directory, const std::string& device_name, int kernel
   options.cpu_plugin = TLXJIT_TEST_PLUGIN;
   options.cpu_threads = 1;
   options.cache_directory = directory;
+  options.cache_wait = std::chrono::minutes(10);  // no slow machine makes two compile one kernel
   options.read_environment = false;
   if (const char* nvrtc = std::getenv("TLXJIT_NVRTC_DIR")) options.nvrtc_directories = {nvrtc};
   options.log = [](std::string_view line) {
