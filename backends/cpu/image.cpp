@@ -134,9 +134,9 @@ std::span<const char> read_image(std::span<const char> image, Program& program) 
     in.require(StackPool::is_size(task.stack_bytes));
     instances += static_cast<size_t>(task.replicas);
   }
-  in.require(instances <= std::numeric_limits<uint32_t>::max());
+  in.require(instances > 0 && instances <= std::numeric_limits<uint32_t>::max());
   program.barrier_counts.resize(in.count(1));
-  for (int32_t& arrivals : program.barrier_counts) arrivals = in.number<int32_t>();
+  for (int32_t& arrivals : program.barrier_counts) arrivals = in.number<int32_t>(1);
   const size_t slots = program.barrier_counts.size();
   program.rings.resize(in.count(4));
   for (RingCode& ring : program.rings) {

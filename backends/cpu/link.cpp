@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
+#include <system_error>
 
 #include "backends/cpu/symbols_p.h"
 
@@ -87,6 +89,17 @@ class Link final : public jitlink::JITLinkContext {
   llvm::Error& fault_;
 };
 
+/// Whether the system had no memory to map.
+bool is_no_memory(const llvm::Error& fault) {
+  bool is = false;
+  llvm::visitErrors(fault, [&](const llvm::ErrorInfoBase& one) {
+    const std::error_code code = one.convertToErrorCode();
+    // The other is of mmap where the memory that may be locked is used up.
+    is = is || code == std::errc::not_enough_memory || code == std::errc::resource_unavailable_try_again;
+  });
+  return is;
+}
+
 }  // namespace
 
 std::string task_name(size_t i) { return "task_" + std::to_string(i); }
@@ -100,6 +113,10 @@ llvm::Error link(std::span<const char> object, Program& program) {
   auto code = std::make_shared<Code>(std::move(*memory));
   llvm::Error fault = llvm::Error::success();
   jitlink::link(std::move(*graph), std::make_unique<Link>(*code, program.tasks, fault));
+  if (is_no_memory(fault)) {
+    llvm::consumeError(std::move(fault));
+    throw std::bad_alloc();
+  }
   if (fault) return fault;
   program.code = std::move(code);
   return llvm::Error::success();

@@ -16,6 +16,7 @@ namespace cpu {
 std::string task_name(size_t i);
 
 /// Links the object, which begins at a multiple of 16, and fills in the tasks' entries and the code that holds them.
+/// Where the system has no memory for it, which is no fault of the object: std::bad_alloc.
 /// Nothing is shared between kernels, so that threads link at once and a forked child finds no lock taken.
 llvm::Error link(std::span<const char> object, Program& program);
 

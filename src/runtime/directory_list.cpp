@@ -42,33 +42,34 @@ Result<void> for_names(const Descriptor& directory, const std::string& path, One
 bool is_folder(std::string_view name) { return name.size() == 2 && is_key(std::string(name) + std::string(30, '0')); }
 
 /// Calls `one(folder, name, its facts)` for each regular file and link in the folders, until it gives false. What goes
-/// away meanwhile is left out.
+/// away meanwhile is left out; a folder that cannot be read is passed over, and the first Error is given.
 template <class One>
 Result<void> for_files(const DirectoryStore& store, Trust trust, One one) {
   auto top = store.open(false);
   if (!top) return top.error();
   if (!*top) return {};
   std::vector<std::string> folders;
-  TLXJIT_TRY(for_names(**top, store.path(), [&](std::string name) {
+  auto done = for_names(**top, store.path(), [&](std::string name) {
     if (is_folder(name)) folders.push_back(std::move(name));
     return true;
-  }));
+  });
   for (const std::string& name : folders) {
     const std::string path = store.path() + "/" + name;
     auto folder = open_trusted_below(**top, name, trust, false, path);
-    if (!folder) return folder.error();
-    if (!*folder) continue;
+    if (!folder && done) done = folder.error();
+    if (!folder || !*folder) continue;
     bool go_on = true;
-    TLXJIT_TRY(for_names(**folder, path, [&](const std::string& file) {
+    auto read = for_names(**folder, path, [&](const std::string& file) {
       struct stat facts;
       if (fstatat((*folder)->get(), file.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
           (S_ISREG(facts.st_mode) || S_ISLNK(facts.st_mode)))
         go_on = one(**folder, file, facts);
       return go_on;
-    }));
+    });
+    if (!read && done) done = std::move(read);
     if (!go_on) break;
   }
-  return {};
+  return done;
 }
 
 /// File systems know times that the clock does not: these are its first and last whole second.
@@ -107,14 +108,17 @@ Result<std::vector<StoredEntry>> DirectoryStore::list() {
   });
 }
 
-Result<Trimmed> DirectoryStore::trim(uint64_t most_bytes) { return trim(most_bytes, std::atomic<bool>(false)); }
+Result<Trimmed> DirectoryStore::trim(uint64_t most_bytes) {
+  Trimmed trimmed;
+  TLXJIT_TRY(sweep(most_bytes, std::atomic<bool>(false), trimmed));
+  return trimmed;
+}
 
-Result<Trimmed> DirectoryStore::trim(uint64_t most_bytes, const std::atomic<bool>& stop) {
-  return guarded(Stage::cache, [&]() -> Result<Trimmed> {
+Result<void> DirectoryStore::sweep(uint64_t most_bytes, const std::atomic<bool>& stop, Trimmed& trimmed) {
+  return guarded(Stage::cache, [&]() -> Result<void> {
     TLXJIT_TRY(must_write());
-    Trimmed trimmed;
     std::vector<StoredEntry> entries;
-    TLXJIT_TRY(
+    auto listed =
         for_files(*this, trust(), [&](const Descriptor& folder, const std::string& name, const struct stat& facts) {
           const bool entry = is_key(name);
           if (!entry && !name.starts_with(temporary_prefix)) return true;
@@ -124,9 +128,9 @@ Result<Trimmed> DirectoryStore::trim(uint64_t most_bytes, const std::atomic<bool
             trimmed.left_behind += unlinkat(folder.get(), name.c_str(), 0) == 0;
           }
           return !stop.load(std::memory_order_relaxed);
-        }));
-    TLXJIT_TRY(remove_oldest(*this, std::move(entries), most_bytes, stop, trimmed));
-    return trimmed;
+        });
+    auto removed = remove_oldest(*this, std::move(entries), most_bytes, stop, trimmed);
+    return listed ? removed : listed;
   });
 }
 

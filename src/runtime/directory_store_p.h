@@ -25,8 +25,9 @@ class DirectoryStore final : public Store {
   std::string describe() const override;
   Result<Trimmed> trim(uint64_t most_bytes) override;
 
-  /// The same, which ends early when `stop` becomes true.
-  Result<Trimmed> trim(uint64_t most_bytes, const std::atomic<bool>& stop);
+  /// The same, which ends early when `stop` becomes true. What fails does not end it: the Error is the first, and
+  /// `trimmed` is what was taken away all the same.
+  Result<void> sweep(uint64_t most_bytes, const std::atomic<bool>& stop, Trimmed& trimmed);
   /// An Error if the directory is there and not to be trusted, or cannot be looked at.
   Result<void> check() const;
   /// The folder of this format, made if `make`; nothing if it is not there.
@@ -43,7 +44,8 @@ class DirectoryStore final : public Store {
   const std::string path_;  // of this format
 };
 
-/// Takes away the entries used longest ago until the others have at most so many bytes; 0: all.
+/// Takes away the entries used longest ago until the others have at most so many bytes; 0: all. One that
+/// cannot be is passed over, and the first Error is given.
 Result<void> remove_oldest(Store& store, std::vector<StoredEntry> entries, uint64_t most_bytes,
                            const std::atomic<bool>& stop, Trimmed& trimmed);
 

@@ -29,14 +29,15 @@ DiskCache::DiskCache(DiskCacheOptions options) : options_(with_events(std::move(
   if (!options_.user_directory.empty()) {
     user_ = std::make_shared<DirectoryStore>(DirectoryOptions{options_.user_directory, false, false});
     add(Kind::user, user_);
-    sweeper_ = std::make_unique<Sweeper>(user_, options_.most_bytes, [this](const Result<Trimmed>& swept) {
-      if (swept) {
-        if (swept->entries > 0) happened({.kind = EventKind::swept, .count = swept->entries, .bytes = swept->bytes});
-      } else {
-        error(swept.error().message);
-        tell(told_sweep_, "the cache of compiled kernels is not swept: " + swept.error().message);
-      }
-    });
+    sweeper_ = std::make_unique<Sweeper>(
+        user_, options_.most_bytes, [this](const Trimmed& trimmed, const Result<void>& swept) {
+          if (trimmed.entries > 0)
+            happened({.kind = EventKind::swept, .count = trimmed.entries, .bytes = trimmed.bytes});
+          if (!swept) {
+            error(swept.error().message);
+            tell(told_sweep_, "the cache of compiled kernels is not wholly swept: " + swept.error().message);
+          }
+        });
   }
   if (!options_.system_directory.empty())
     add(Kind::system, std::make_shared<DirectoryStore>(DirectoryOptions{options_.system_directory, true, true}));
@@ -58,7 +59,13 @@ void DiskCache::add(Kind kind, std::shared_ptr<Store> store) {
   auto tier = std::make_unique<Tier>();
   tier->kind = kind;
   tier->store = std::move(store);
-  tier->any_compiler = tier->store->any_compiler();
+  // Asked here alone: a Store of the host may throw.
+  auto name = guarded(Stage::cache, [&]() -> Result<std::string> { return tier->store->describe(); });
+  tier->name = name ? std::move(*name) : "a store of compiled kernels";
+  const auto any = guarded(Stage::cache, [&]() -> Result<bool> { return tier->store->any_compiler(); });
+  // Whether it may be written is not known.
+  if (!any) return failed(*tier, tier->told_read, "cannot be read", any.error());
+  tier->any_compiler = *any;
   tiers_.push_back(std::move(tier));
 }
 
@@ -72,7 +79,7 @@ void DiskCache::tell(std::atomic<bool>& told, const std::string& text) const {
 
 void DiskCache::failed(Tier& tier, std::atomic<bool>& told, const char* what, const Error& why) {
   error(why.message);
-  if (!told) tell(told, tier.store->describe() + " " + what + ", kernels are compiled without it: " + why.message);
+  if (!told) tell(told, tier.name + " " + what + ", kernels are compiled without it: " + why.message);
 }
 
 std::optional<Entry> DiskCache::look_up_in(Tier& tier, const std::string& key, std::string_view material) {
@@ -98,21 +105,24 @@ std::optional<Entry> DiskCache::look_up_in(Tier& tier, const std::string& key, s
 
 void DiskCache::drop_from(Tier& tier, const std::string& key, const std::string& why) {
   happened({.kind = EventKind::bad_entry, .key = key, .text = why});
-  if (!tier.told_bad)
-    tell(tier.told_bad, tier.store->describe() + " has an entry " + key + " that is not used: " + why);
+  if (!tier.told_bad) tell(tier.told_bad, tier.name + " has an entry " + key + " that is not used: " + why);
   if (!tier.written()) return;
   auto removed = guarded(Stage::cache, [&] { return tier.store->remove(key); });
   if (!removed) failed(tier, tier.told_write, "cannot be written", removed.error());
 }
 
-void DiskCache::drop(std::string_view material, const std::string& why) {
+bool DiskCache::drop(std::string_view material, const std::string& why) {
   const std::string key = options_.key(material);
+  bool dropped = false;
   for (const auto& tier : tiers_) {
     if (!tier->written()) continue;
     // Of the tiers only one may have given it.
     auto got = guarded(Stage::cache, [&] { return tier->store->get(key); });
-    if (got && *got) drop_from(*tier, key, why);
+    if (!got || !*got) continue;
+    drop_from(*tier, key, why);
+    dropped = true;
   }
+  return dropped;
 }
 
 std::optional<Entry> DiskCache::look_up(std::string_view material) {

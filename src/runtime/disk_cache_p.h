@@ -58,8 +58,9 @@ class DiskCache {
   /// After `find` found nothing and before a compile: where another process compiles the same, waits until it has, or
   /// until a limit, and looks again. Other processes wait as long as the Flight is kept: until after `publish`.
   Flight begin(std::string_view material, const Deadline& deadline = {});
-  /// An entry that was found and is of no use to anybody: taken out of the tiers that are written.
-  void drop(std::string_view material, const std::string& why);
+  /// An entry that was found and is of no use to anybody: taken out of the tiers that are written, and told of. False:
+  /// none of these has it.
+  bool drop(std::string_view material, const std::string& why);
   /// Puts the entry into the tiers that are written. Some file systems take tens of milliseconds for it.
   void publish(const Entry& entry);
 
@@ -76,6 +77,7 @@ class DiskCache {
   struct Tier {
     Kind kind;
     std::shared_ptr<Store> store;
+    std::string name;  // as the store describes itself
     std::atomic<bool> told_read = false, told_write = false, told_bad = false;
     bool any_compiler = false;  // as the store says
     bool written() const { return (kind == Kind::store || kind == Kind::user) && !any_compiler; }

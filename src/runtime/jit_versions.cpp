@@ -126,7 +126,8 @@ VersionTable::Put VersionTable::put(Content content, size_t most, Room room, std
     return v->hash == content.hash && v->family == content.family && v->codes == content.codes;
   });
   if (same != all_.end()) {
-    if ((*same)->own() && content.standing != Standing::own) return done;
+    // Also for another of the key's own: a launch that looks while one is out finds none, and may be refused.
+    if ((*same)->own()) return done;
     take_out(*same, dropped);
   }
   while (all_.size() >= most) {

@@ -105,8 +105,8 @@ class VersionTable {
     bool in = false;
     size_t evicted = 0;  ///< versions of other keys
   };
-  /// Puts a version in, in the place of the one of its key if there is one; but not one that stands in in the place of
-  /// the key's own, nor where there is no room. What had to go is added to `dropped`: to be destroyed without the lock.
+  /// Puts a version in, in the place of one that stands in for its key; but not where the key's own is in, nor where
+  /// there is no room. What had to go is added to `dropped`: to be destroyed without the lock.
   Put put(Content content, size_t most, Room room, std::vector<Executable>& dropped);
   /// Takes out all that run this.
   void take_out(const ExecutableState* state, std::vector<Executable>& dropped);

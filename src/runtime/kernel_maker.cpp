@@ -69,11 +69,17 @@ void finish(ExecutableState& state, CompiledKernel compiled) {
 }
 
 /// An error of a compile; where there is no compiler, what a service that ships bundles does about it.
-Error with_way_out(Error error, const std::string& shipped_material) {
+Error with_way_out(Error error, const std::string& shipped_material, const std::string& refusal) {
   if (error.code != ErrorCode::library_missing) return error;
   error.key = key_text(shipped_material);
-  error.message = "there is no compiler, and no bundle has the key " + error.key +
-                  ": install one, or add the kernel to the bundle; " + error.message;
+  if (refusal.empty())
+    error.message = "there is no compiler, and no bundle has the key " + error.key +
+                    ": install one, or add the kernel to the bundle; " + error.message;
+  else
+    error.message =
+        "there is no compiler, and what is kept of the kernel cannot be loaded: install one, or make the "
+        "bundle of kernels that can be; " +
+        error.message + "; " + refusal;
   return error;
 }
 
@@ -151,14 +157,14 @@ KernelMaker::State KernelMaker::from_entry(const MakeRequest& request, const Ent
   return state;
 }
 
-/// Nothing where no entry is of use. The watch runs since the tiers are asked.
+/// Nothing where no entry is of use.
 std::optional<KernelMaker::State> KernelMaker::from_tiers(const MakeRequest& request, const std::string& material,
-                                                          std::optional<Entry> entry, StopWatch& watch) {
+                                                          std::optional<Entry> entry, Search& search) {
   if (!entry) return {};
   const auto key = [&] { return key_text(material); };
   auto state = guarded(Stage::load, [&] { return from_entry(request, *entry); });
   if (state) {
-    (*state)->times.look_up = watch.lap() - (*state)->times.load;
+    (*state)->times.look_up = search.watch.lap() - (*state)->times.load;
     events_->happened({.kind = EventKind::disk_hit,
                        .kernel = (*state)->module.name,
                        .bytes = entry->image.size(),
@@ -166,30 +172,29 @@ std::optional<KernelMaker::State> KernelMaker::from_tiers(const MakeRequest& req
                       key);
     return state;
   }
-  if (state.error().code == ErrorCode::bad_content)
-    disk_->drop(material, state.error().message);
-  else {  // good for others: say, a driver that is too old refuses it
-    events_->happened({.kind = EventKind::disk_unusable, .kernel = entry->kernel, .text = state.error().message}, key);
-    tell_once(told_refused_, "`" + entry->kernel +
-                                 "` is compiled anew, what is kept of it cannot be loaded: " + state.error().message);
-  }
+  search.refusal = state.error().message;
+  const std::string& why = search.refusal;
+  if (state.error().code == ErrorCode::bad_content && disk_->drop(material, why)) return {};
+  // It is good for others, say, a driver that is too old refuses it; or it stands where nothing is taken out.
+  events_->happened({.kind = EventKind::disk_unusable, .kernel = entry->kernel, .text = why}, key);
+  tell_once(told_refused_, "`" + entry->kernel + "` is compiled anew, what is kept of it cannot be loaded: " + why);
   return {};
 }
 
 KernelMaker::State KernelMaker::make(const MakeRequest& request) {
   TLXJIT_TRY(check_target(request));
   if (!disk_) return compile(request);
-  StopWatch watch;
+  Search search;
   auto compiler = request.backend->compiler();
   if (!compiler) return make_unkept(request, compiler.error());
   const std::string key = material(request, *compiler);
-  if (auto state = from_tiers(request, key, disk_->find(key), watch)) return std::move(*state);
+  if (auto state = from_tiers(request, key, disk_->find(key), search)) return std::move(*state);
   DiskCache::Flight flight = disk_->begin(key, request.deadline);
-  if (auto state = from_tiers(request, key, std::move(flight.entry), watch)) return std::move(*state);
+  if (auto state = from_tiers(request, key, std::move(flight.entry), search)) return std::move(*state);
   events_->happened({.kind = EventKind::disk_miss, .kernel = request.module.name}, [&] { return key_text(key); });
   std::vector<char> image;
   auto state = compile(request, &image);
-  if (!state) return with_way_out(std::move(state).error(), without_compiler(key));
+  if (!state) return with_way_out(std::move(state).error(), without_compiler(key), search.refusal);
   if (image.empty()) return state;
   // A compiler that was loaded may turn out to be another than its files let expect.
   compiler = request.backend->compiler();
@@ -207,12 +212,12 @@ KernelMaker::State KernelMaker::make(const MakeRequest& request) {
 
 /// Where nobody knows which compiler it is, or there is none: only what any has made is looked up.
 KernelMaker::State KernelMaker::make_unkept(const MakeRequest& request, const Error& unknown_compiler) {
-  StopWatch watch;
+  Search search;
   const std::string key = material(request, "");
   if (disk_->any_compiler())
-    if (auto state = from_tiers(request, key, disk_->find(key), watch)) return std::move(*state);
+    if (auto state = from_tiers(request, key, disk_->find(key), search)) return std::move(*state);
   auto state = compile(request);
-  if (!state) return with_way_out(std::move(state).error(), key);
+  if (!state) return with_way_out(std::move(state).error(), key, search.refusal);
   tell_once(told_identity_, "compiled kernels are not kept: " + unknown_compiler.message);
   return state;
 }

@@ -56,9 +56,14 @@ class KernelMaker {
   static std::string material(const MakeRequest& request, std::string_view compiler);
 
  private:
+  /// What becomes of asking the tiers.
+  struct Search {
+    StopWatch watch = {};      // since they are asked
+    std::string refusal = {};  // why what they have cannot be loaded
+  };
   State from_entry(const MakeRequest& request, const Entry& entry);
   std::optional<State> from_tiers(const MakeRequest& request, const std::string& material, std::optional<Entry> entry,
-                                  StopWatch& watch);
+                                  Search& search);
   State compile(const MakeRequest& request, std::vector<char>* image);
   State compile_unseen(const MakeRequest& request, std::vector<char>* image);
   State make_unkept(const MakeRequest& request, const Error& unknown_compiler);

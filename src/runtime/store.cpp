@@ -22,14 +22,19 @@ Result<void> remove_oldest(Store& store, std::vector<StoredEntry> entries, uint6
   if (all <= most_bytes && most_bytes > 0) return {};
   std::sort(entries.begin(), entries.end(),
             [](const StoredEntry& a, const StoredEntry& b) { return a.last_use < b.last_use; });
+  Result<void> done;
   for (const StoredEntry& entry : entries) {
     if ((all <= most_bytes && most_bytes > 0) || stop.load(std::memory_order_relaxed)) break;
-    TLXJIT_TRY(store.remove(entry.key));
+    auto removed = guarded(Stage::cache, [&] { return store.remove(entry.key); });
+    if (!removed) {
+      if (done) done = std::move(removed);
+      continue;
+    }
     all -= entry.bytes;
     ++trimmed.entries;
     trimmed.bytes += entry.bytes;
   }
-  return {};
+  return done;
 }
 
 }  // namespace runtime

@@ -71,7 +71,9 @@ void Sweeper::sweep(OfProcess& process, bool full) const {
     const Descriptor stamp = due();
     if (!stamp && !full) return {};
     const uint64_t most = most_bytes_ == 0 ? std::numeric_limits<uint64_t>::max() : most_bytes_ / 5 * 4;
-    done_(directory_->trim(std::max<uint64_t>(most, 1), process.stop));
+    Trimmed trimmed;
+    const auto swept = directory_->sweep(std::max<uint64_t>(most, 1), process.stop, trimmed);
+    done_(trimmed, swept);
     if (!stamp) return {};
     if (!process.stop) static_cast<void>(pwrite(stamp.get(), "\n", 1, 0) == 1);
     static_cast<void>(flock(stamp.get(), LOCK_UN));  // a child forked meanwhile has the descriptor too

@@ -20,10 +20,10 @@ namespace runtime {
 /// of it, the entries used longest ago first. Its end waits up to a second for a sweep under way. Thread safe.
 class Sweeper {
  public:
-  using Done = std::function<void(const Result<Trimmed>&)>;
+  using Done = std::function<void(const Trimmed&, const Result<void>&)>;
 
-  /// `done` is told of each sweep, on the sweeper's thread; it throws nothing. `most_bytes` of 0 is no bound: only what
-  /// dead writers left is swept.
+  /// `done` is told of each sweep, what was taken away and the first failure, on the sweeper's thread; it throws
+  /// nothing. `most_bytes` of 0 is no bound: only what dead writers left is swept.
   Sweeper(std::shared_ptr<DirectoryStore> directory, uint64_t most_bytes, Done done);
   ~Sweeper();
 

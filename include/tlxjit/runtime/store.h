@@ -71,12 +71,14 @@ class TLXJIT_API Store {
   /// All entries, in any order.
   virtual Result<std::vector<StoredEntry>> list() = 0;
   /// Whether what it has is good whichever compiler made it, as in a bundle: its keys are then those that write_bundle
-  /// gives, and an Engine reads it and puts nothing into it.
+  /// gives, and an Engine reads it and puts nothing into it. Asked once, by each Engine; where it throws, the Engine
+  /// goes without the store.
   virtual bool any_compiler() const { return false; }
-  /// What it is, for messages: `the directory /var/cache/service`.
+  /// What it is, for messages: `the directory /var/cache/service`. Asked once, by each Engine.
   virtual std::string describe() const = 0;
 
   /// Takes away the entries that were used longest ago until the others have at most so many bytes; 0: all.
+  /// What cannot be taken away is passed over; the Error is then the first of them.
   virtual Result<Trimmed> trim(uint64_t most_bytes);
 };
 

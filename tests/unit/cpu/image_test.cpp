@@ -1,9 +1,13 @@
 // tests/unit/cpu/image_test.cpp — images of compiled kernels: they load without a compiler and do the same.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <elf.h>
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <span>
+#include <string_view>
 #include <thread>
 
 #include "backends/cpu/sanitizers_p.h"
@@ -11,6 +15,8 @@
 
 namespace cpu_test {
 namespace {
+
+constexpr std::string_view magic = "tlxcpu 1";
 
 std::vector<char> image_of(const std::string& of) {
   Kernel kernel(of);
@@ -68,6 +74,66 @@ TEST(Image, CutAtEveryLengthIsAStatus) {
 size_t head_of(const std::vector<char>& image) {
   static constexpr char elf[] = {0x7f, 'E', 'L', 'F'};
   return size_t(std::search(image.begin(), image.end(), std::begin(elf), std::end(elf)) - image.begin());
+}
+
+/// The head's numbers, to the bytes of the object.
+std::vector<uint64_t> numbers_of(const std::vector<char>& image, size_t object_bytes) {
+  std::vector<uint64_t> numbers;
+  for (size_t at = magic.size(); numbers.empty() || numbers.back() != object_bytes; at += 8) {
+    numbers.emplace_back();
+    std::memcpy(&numbers.back(), image.data() + at, 8);
+  }
+  return numbers;
+}
+
+std::vector<char> image_with(const std::vector<uint64_t>& numbers, std::span<const char> object) {
+  std::vector<char> image(magic.begin(), magic.end());
+  image.resize((magic.size() + 8 * numbers.size() + 15) / 16 * 16);
+  std::memcpy(image.data() + magic.size(), numbers.data(), 8 * numbers.size());
+  image.insert(image.end(), object.begin(), object.end());
+  return image;
+}
+
+// A launch of it would divide by the number of its tasks, or wait for an arrival that nobody is to make.
+TEST(Image, WithoutTasksOrArrivalsItIsNone) {
+  const std::vector<char> image = image_of(numbered(doubles_text));
+  const std::span<const char> object = std::span(image).subspan(head_of(image));
+  std::vector<uint64_t> numbers = numbers_of(image, object.size());
+  ASSERT_EQ(image_with(numbers, object), image);
+  // The last are the counts of barriers and rings, and the bytes of the object.
+  const size_t barriers = numbers.size() - 3;
+  ASSERT_EQ(numbers[barriers], 0u);
+  numbers[barriers] = 1;
+  for (const uint64_t arrivals : {1u, 0u}) {
+    std::vector<uint64_t> with_barrier = numbers;
+    with_barrier.insert(with_barrier.begin() + ptrdiff_t(barriers) + 1, arrivals);
+    EXPECT_EQ(Kernel(image_with(with_barrier, object)).status, arrivals ? TLXJIT_CPU_OK : TLXJIT_CPU_BAD_IMAGE);
+  }
+  // Words, cluster, resident, shared memory's bytes and gaps; tasks, barriers, rings.
+  const Kernel without_tasks(image_with({0, 1, 0, 0, 0, 0, 0, 0, object.size()}, object));
+  EXPECT_EQ(without_tasks.status, TLXJIT_CPU_BAD_IMAGE);
+}
+
+// Its code is as large as no process may map: what is kept of it is good where there is more.
+TEST(Image, WhereThereIsNoMemoryToLinkItIsNotBad) {
+  std::vector<char> image = image_of(numbered(doubles_text));
+  char* const object = image.data() + head_of(image);
+  Elf64_Ehdr header;
+  std::memcpy(&header, object, sizeof header);
+  bool found = false;
+  for (size_t i = 0; i < header.e_shnum; ++i) {
+    char* const at = object + header.e_shoff + i * sizeof(Elf64_Shdr);
+    Elf64_Shdr section;
+    std::memcpy(&section, at, sizeof section);
+    if (!(section.sh_flags & SHF_EXECINSTR) || section.sh_size == 0) continue;
+    section.sh_type = SHT_NOBITS;
+    section.sh_size = uint64_t{1} << 56;
+    std::memcpy(at, &section, sizeof section);
+    found = true;
+  }
+  ASSERT_TRUE(found);
+  const Kernel kernel(image);
+  EXPECT_EQ(kernel.status, TLXJIT_CPU_MEMORY) << kernel.failure.message;
 }
 
 // Whatever a number of the head becomes, loading and dropping ends no process.

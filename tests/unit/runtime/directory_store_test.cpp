@@ -160,6 +160,23 @@ TEST(DirectoryStore, TheOldestGoFirst) {
   EXPECT_THAT(*store->list(), IsEmpty());
 }
 
+TEST(DirectoryStore, AFolderThatIsNotTrustedEndsNoSweepOfTheOthers) {
+  const TemporaryDirectory place;
+  auto store = open(place.path());
+  std::vector<std::string> folders;
+  for (int i = 0; i < 20; ++i) {
+    const std::string key = key_text(std::to_string(i));
+    ASSERT_TRUE(store->put(key, bytes("hello")).ok());
+    folders.push_back(fs::path(file_of(place.path(), key)).parent_path());
+  }
+  ASSERT_EQ(chmod(folders[7].c_str(), 0777), 0);
+  const auto trimmed = store->trim(0);
+  ASSERT_FALSE(trimmed.ok());
+  EXPECT_EQ(trimmed.error().code, ErrorCode::untrusted);
+  EXPECT_THAT(trimmed.error().message, HasSubstr(folders[7]));
+  for (const std::string& folder : folders) EXPECT_EQ(fs::is_empty(folder), folder != folders[7]) << folder;
+}
+
 TEST(DirectoryStore, FilesOfDeadWritersGoAndThoseOfLivingStay) {
   const TemporaryDirectory place;
   auto store = open(place.path());

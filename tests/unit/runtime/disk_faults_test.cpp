@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "src/runtime/directory_store_p.h"
@@ -122,6 +123,29 @@ TEST(DiskFaults, ListingAndSweeping) {
                  EXPECT_TRUE(store.trim(0).ok());
                  EXPECT_TRUE(store.list()->empty());
                });
+}
+
+TEST(DiskFaults, AnEntryThatCannotBeRemovedStaysAlone) {
+  const TemporaryDirectory place(memory_disk());
+  DirectoryStore store({place.path(), false, false});
+  const auto fill = [&] {
+    for (int n = 1; n <= 3; ++n) ASSERT_TRUE(store.put(key_of(entry_of(n)), runtime::encode(entry_of(n))).ok());
+  };
+  fill();
+  io_faults::count();
+  ASSERT_TRUE(store.trim(0).ok());
+  const auto calls = io_faults::stop();
+  const auto first = std::find(calls.begin(), calls.end(), "unlinkat");
+  ASSERT_NE(first, calls.end());
+  fill();
+  Trimmed trimmed;
+  io_faults::fail(static_cast<int>(first - calls.begin()), EPERM);  // as of one that is immutable
+  const auto swept = store.sweep(0, false, trimmed);
+  io_faults::stop();
+  ASSERT_FALSE(swept.ok());
+  EXPECT_EQ(swept.error().code, ErrorCode::disk_failed);
+  EXPECT_EQ(trimmed.entries, 2u);
+  EXPECT_EQ(store.list()->size(), 1u);
 }
 
 TEST(DiskFaults, NoFaultOfADiskFailsACompile) {

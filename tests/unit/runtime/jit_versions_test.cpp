@@ -92,6 +92,18 @@ TEST_F(VersionsTest, WhatStandsInReplacesNoVersionOfTheKeysOwn) {
   EXPECT_EQ(table.own_count(), 1u);
 }
 
+// It is never out of its slot, where a launch of a sealed function would look in vain.
+TEST_F(VersionsTest, AKeysOwnVersionStaysWhenItIsPutAgain) {
+  const CallClass c = class_of(arguments(64, 16));
+  ASSERT_TRUE(put(c, any()).in);
+  const runtime::Version* const first = table.at(family.get(), c);
+  VersionUse use = table.find(family.get(), c);
+  EXPECT_FALSE(put(c, any()).in);
+  EXPECT_EQ(table.at(family.get(), c), first);
+  EXPECT_FALSE(use.leave()) << "it was taken out";
+  EXPECT_THAT(dropped, IsEmpty());
+}
+
 TEST_F(VersionsTest, OwnVersionsStayWhereOnlyOthersMayGo) {
   constexpr auto stand_ins = VersionTable::Room::stand_ins;
   const auto key = [&](int32_t size) { return class_of(arguments(size, 16)); };

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+#include <stdexcept>
 #include <thread>
 
 #include "src/runtime/executable_p.h"
@@ -22,6 +24,7 @@ using runtime::KernelMaker;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 /// A device whose compiler and driver do what the test says.
 class FakeDevice final : public runtime::DeviceBackend {
@@ -69,6 +72,34 @@ class FakeDevice final : public runtime::DeviceBackend {
   int compiles = 0, loads = 0;
 };
 
+/// A store of the host that does not say what it is.
+class Unnamed final : public Store {
+ public:
+  Result<std::optional<std::vector<char>>> get(std::string_view key) override {
+    const auto found = entries_.find(std::string(key));
+    return found == entries_.end() ? std::nullopt : std::optional(found->second);
+  }
+  Result<void> put(std::string_view key, std::span<const char> bytes) override {
+    entries_.try_emplace(std::string(key), bytes.begin(), bytes.end());
+    return {};
+  }
+  Result<void> remove(std::string_view key) override {
+    entries_.erase(std::string(key));
+    return {};
+  }
+  Result<std::vector<StoredEntry>> list() override { return std::vector<StoredEntry>(); }
+  bool any_compiler() const override {
+    if (says_nothing) throw std::runtime_error("no connection");
+    return false;
+  }
+  std::string describe() const override { throw std::runtime_error("no connection"); }
+
+  bool says_nothing = false;
+
+ private:
+  std::map<std::string, std::vector<char>> entries_;
+};
+
 struct KernelMakerTest : EngineTest {
   KernelMakerTest() {
     Kernel k{"nothing"};
@@ -81,7 +112,8 @@ struct KernelMakerTest : EngineTest {
   }
   KernelMaker::State make() {
     EngineOptions o;
-    o.cache_directory = place / directory;
+    if (!directory.empty()) o.cache_directory = place / directory;
+    o.store = store;
     o.cache_bundles = bundles;
     o.read_environment = false;
     const auto events = std::make_shared<runtime::Events>();
@@ -94,6 +126,7 @@ struct KernelMakerTest : EngineTest {
 
   TemporaryDirectory place;
   std::string directory = "cache";
+  std::shared_ptr<Store> store;
   std::vector<std::string> bundles;
   std::shared_ptr<FakeDevice> fake = std::make_shared<FakeDevice>();
   std::optional<Module> module;
@@ -180,6 +213,48 @@ TEST_F(KernelMakerTest, AnImageThatIsNoneIsDropped) {
   fake->refusal.reset();
   TLXJIT_MUST(make());
   EXPECT_EQ(fake->compiles, 2);
+}
+
+// As one that another LLVM made and this one does not link.
+TEST_F(KernelMakerTest, AnImageOfABundleThatIsNoneIsTold) {
+  TLXJIT_MUST(make());
+  ship(place / "cache", place / "bundle");
+  directory = "another", bundles = {place / "bundle"};
+  fake->refusal = runtime::error_of(ErrorKind::environment, Stage::load, ErrorCode::bad_content, "no image");
+  TLXJIT_MUST(make());
+  EXPECT_EQ(fake->compiles, 2);
+  EXPECT_GT(counters.disk.bundle_hits, 0u);
+  EXPECT_EQ(counters.disk.bad_entries, 0u) << "nothing is taken out of a bundle";
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_EQ(lines[0], "`nothing` is compiled anew, what is kept of it cannot be loaded: no image");
+  directory = "a third";
+  fake->no_compiler =
+      runtime::error_of(ErrorKind::environment, Stage::load, ErrorCode::library_missing, "there is no libnvrtc");
+  for (const char* id : {"compiler 2", ""}) {
+    fake->id = id;
+    const auto made = make();
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().message,
+              "there is no compiler, and what is kept of the kernel cannot be loaded: install one, or make the bundle "
+              "of kernels that can be; there is no libnvrtc; no image");
+  }
+}
+
+TEST_F(KernelMakerTest, AStoreThatThrowsWhenItIsAskedWhatItIsFailsNoCall) {
+  const auto own = std::make_shared<Unnamed>();
+  store = own, directory = "";
+  TLXJIT_MUST(make());
+  EXPECT_EQ(counters.disk.published, 1u);
+  fake->refusal = runtime::error_of(ErrorKind::environment, Stage::load, ErrorCode::bad_content, "no image");
+  TLXJIT_MUST(make());
+  EXPECT_EQ(counters.disk.bad_entries, 1u);
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_THAT(lines[0], StartsWith("a store of compiled kernels has an entry "));
+  own->says_nothing = true;
+  TLXJIT_MUST(make());
+  EXPECT_EQ(counters.disk.errors, 1u);
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_EQ(lines[1], "a store of compiled kernels cannot be read, kernels are compiled without it: no connection");
 }
 
 TEST_F(KernelMakerTest, WithoutAnIdentityNothingIsKept) {

@@ -141,7 +141,7 @@ TEST(Sweeper, TheSweepersThreadGetsNoSignals) {
   sigset_t seen;
   sigemptyset(&seen);
   runtime::Sweeper sweeper(std::make_shared<runtime::DirectoryStore>(DirectoryOptions{place.path(), false, false}), 100,
-                           [&](const Result<Trimmed>&) { pthread_sigmask(SIG_BLOCK, nullptr, &seen); });
+                           [&](const Trimmed&, const Result<void>&) { pthread_sigmask(SIG_BLOCK, nullptr, &seen); });
   runtime::DirectoryStore store({place.path(), false, false});
   ASSERT_TRUE(store.put(key_of(entry_of(1)), runtime::encode(entry_of(1))).ok());
   sweeper.wrote(1000);
@@ -179,9 +179,10 @@ TEST(Sweeper, WhatCannotBeSweptIsToldOnce) {
     cache.publish(entry_of(n, 1000));
     cache.wait_for_sweep();
   }
+  EXPECT_GT(cache.counters().evictions, 10u) << "the other folders are swept all the same";
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0],
-            "the cache of compiled kernels is not swept: " + (place / "v1/ff") + " is not used: it is no directory");
+  EXPECT_EQ(told[0], "the cache of compiled kernels is not wholly swept: " + (place / "v1/ff") +
+                         " is not used: it is no directory");
 }
 
 }  // namespace
