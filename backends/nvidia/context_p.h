@@ -91,7 +91,8 @@ class BesideCaptures {
 
  private:
   void exchange() {
-    if (driver_.cuThreadExchangeStreamCaptureMode) driver_.cuThreadExchangeStreamCaptureMode(&mode_);
+    if (driver_.cuThreadExchangeStreamCaptureMode && driver_.of_this_process())
+      driver_.cuThreadExchangeStreamCaptureMode(&mode_);
   }
   const Driver& driver_;
   int mode_ = cu_capture_mode_relaxed;

@@ -273,7 +273,9 @@ class NvidiaLibrary final : public runtime::BackendLibrary {
     int ordinal = -1;
     if (!name.starts_with(prefix)) return std::shared_ptr<DeviceBackend>();
     const char *first = name.data() + prefix.size(), *last = name.data() + name.size();
-    if (std::from_chars(first, last, ordinal).ptr != last || ordinal < 0) return std::shared_ptr<DeviceBackend>();
+    if (std::from_chars(first, last, ordinal).ptr != last || ordinal < 0 ||
+        fmt::format("{}{}", prefix, ordinal) != name)
+      return std::shared_ptr<DeviceBackend>();  // one name for each device: no 00
     auto loaded = driver();
     if (!loaded) return loaded.error();
     auto context = Context::open(*loaded, ordinal);

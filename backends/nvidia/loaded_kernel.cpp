@@ -56,7 +56,6 @@ class NvidiaKernel final : public runtime::LoadedKernel {
     TLXJIT_TRY(current.status());
     auto capturing = is_capturing(*context_, stream);
     if (!capturing) return capturing.error();
-    if (*capturing) captured_->keep(loaded_);
     ParamBuffer params;
     bool fits = true;
     for (const AbiMap& map : abi_.maps) {
@@ -92,6 +91,7 @@ class NvidiaKernel final : public runtime::LoadedKernel {
     LaunchShape shape;
     shape.grid = {static_cast<unsigned>(call.grid), 1, 1};
     shape.block = {static_cast<unsigned>(abi_.threads), 1, 1};
+    if (*capturing) captured_->keep(loaded_);
     auto queued = nvidia::launch(loaded_->function, shape, stream, params);
     if (!queued && workspace && !*capturing) loaded_->workspaces.clear(stream, workspace);
     return queued;

@@ -63,6 +63,7 @@ Error compile_error(int code, const std::string& name, const std::string& arch, 
       break;
     case nvrtc_out_of_memory:
       error.kind = ErrorKind::environment;
+      error.code = ErrorCode::out_of_resources;
       error.message = fmt::format("NVRTC ran out of memory while compiling `{}`", name);
       break;
     case nvrtc_builtins:

@@ -44,12 +44,13 @@ Workspaces::Node* Workspaces::spare() {
   int count = 0;
   for (Node* n = head_.load(); n; n = n->next) {
     if (n->spare) return n;
-    count += ended(n);
+    n->waited_for = ended(n);  // a thread that ends later may have launched behind the wait
+    count += n->waited_for;
   }
   if (count < most_ended || !context_->synchronize()) return nullptr;
   Node* found = nullptr;
   for (Node* n = head_.load(); n; n = n->next)
-    if (ended(n)) n->spare = true, found = n;
+    if (n->waited_for) n->spare = true, found = n;
   return found;
 }
 

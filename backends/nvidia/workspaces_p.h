@@ -39,7 +39,8 @@ class Workspaces {
     std::shared_ptr<const Thread> owner;         // of a per-thread stream; under the lock
     std::atomic<const Thread*> thread{nullptr};  // the same, for those who look without
     std::atomic<bool> captured{false};
-    bool spare = false;  // under the lock
+    // Under the lock: free for another thread; its own had ended before the device was waited for.
+    bool spare = false, waited_for = false;
   };
   Node* find(CuStream stream, const Thread* thread) const;
   Node* spare();

@@ -28,11 +28,11 @@ struct CompileThreads::Places {
   int taken = 0;
   int abandoned = 0;  // of those
 
-  Result<void> take(const Deadline& deadline, const std::string& name) {
+  /// `limited`: as the deadline said when the work was asked for; once its last stop_source is gone it says otherwise.
+  Result<void> take(const Deadline& deadline, bool limited, const std::string& name) {
     if (deadline.cancelled()) return cancelled("the compile of `" + name + "` was cancelled before it began");
     std::unique_lock lock(mutex);
-    if (deadline.limited() &&
-        !deadline.wait(changed, lock, [&] { return taken < most_abandoned || abandoned == most_abandoned; }))
+    if (limited && !deadline.wait(changed, lock, [&] { return taken < most_abandoned || abandoned == most_abandoned; }))
       return deadline.cancelled()
                  ? cancelled("the compile of `" + name + "` was cancelled before its turn came")
                  : error_of(ErrorKind::environment, Stage::compile, ErrorCode::timed_out,
@@ -42,7 +42,7 @@ struct CompileThreads::Places {
       return error_of(ErrorKind::environment, Stage::compile, ErrorCode::out_of_resources,
                       "`" + name + "` is not compiled: " + std::to_string(most_abandoned) +
                           " compiles that were left behind at their time limit still run");
-    taken += deadline.limited();
+    taken += limited;
     return {};
   }
   void give(bool was_abandoned) {
@@ -89,7 +89,7 @@ Result<void> CompileThreads::run(const Deadline& deadline, const std::string& na
   auto work = std::make_shared<Work>();
   work->fn = std::move(fn);
   const std::shared_ptr<Places> places = process_.get().places;
-  TLXJIT_TRY(places->take(deadline, name));
+  TLXJIT_TRY(places->take(deadline, limited, name));
   std::thread thread;
   try {
     const BlockSignals blocked;

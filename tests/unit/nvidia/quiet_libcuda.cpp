@@ -1,6 +1,8 @@
 // tests/unit/nvidia/quiet_libcuda.cpp — a libcuda with two Hopper devices that take what they are given and run
 // nothing.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -13,8 +15,12 @@ using namespace tlxjit::nvidia;
 namespace {
 thread_local int depth = 0;  // of the contexts that are pushed
 bool gone = false;           // as a driver is once the process ends
+pid_t process = 0;           // that it was initialised in: a forked child must not call it
 /// What a call gives that works on something: after the end nothing is given back any more.
-int worked() { return gone ? cu_deinitialized : cu_success; }
+int worked() {
+  if (getpid() != process) std::abort();
+  return gone ? cu_deinitialized : cu_success;
+}
 template <class T>
 int give(T* to, uintptr_t handle) {
   return *to = reinterpret_cast<T>(handle), cu_success;
@@ -22,6 +28,7 @@ int give(T* to, uintptr_t handle) {
 }  // namespace
 
 CALL cuInit(unsigned) {
+  process = getpid();
   return std::atexit([] { gone = true; }), cu_success;
 }
 CALL cuDriverGetVersion(int* version) { return *version = 13000, cu_success; }
@@ -42,6 +49,7 @@ CALL cuDevicePrimaryCtxRetain(CuContext* context, CuDevice) { return give(contex
 CALL cuCtxGetCurrent(CuContext* context) { return gone ? cu_deinitialized : give(context, depth > 0 ? 0x1000 : 0); }
 CALL cuCtxPushCurrent_v2(CuContext) { return depth += !gone, worked(); }
 CALL cuCtxSynchronize() { return worked(); }
+CALL cuThreadExchangeStreamCaptureMode(int*) { return worked(); }
 CALL cuDevicePrimaryCtxRelease_v2(CuDevice) { return worked(); }
 CALL cuStreamDestroy_v2(CuStream) { return worked(); }
 CALL cuLibraryUnload(CuLibrary) { return worked(); }

@@ -202,6 +202,42 @@ TEST(CompileThreads, WaitingForATurnCounts) {
   for (std::thread& t : all) t.join();
 }
 
+// A token whose last source is gone can no longer be stopped; the call has a place all the same, and gives one back.
+TEST(CompileThreads, AStopSourceThatGoesMeanwhileCostsNoPlace) {
+  CompileThreads threads;
+  std::vector<std::thread> all;
+  std::atomic<int> begun = 0;
+  const auto fill = [&](Long& work) {
+    begun = 0;
+    for (int i = 0; i < CompileThreads::most_abandoned; ++i)
+      all.emplace_back([&] {
+        EXPECT_TRUE(threads.run(Deadline(milliseconds(600000)), "k", [&begun, ended = work.ended] {
+          ++begun;
+          begun.notify_all();
+          ended.wait();
+        }));
+      });
+    for (int now = begun; now < CompileThreads::most_abandoned; now = begun) begun.wait(now);
+  };
+  Long first, second;
+  fill(first);
+  auto source = std::make_unique<std::stop_source>();
+  std::thread waits([&, deadline = Deadline(milliseconds(0), source->get_token())] {
+    EXPECT_TRUE(threads.run(deadline, "waits", [] {}));
+  });
+  std::this_thread::sleep_for(milliseconds(50));  // so that it mostly does
+  source.reset();
+  first.end.set_value();
+  waits.join();
+  for (std::thread& t : all) t.join();
+  all.clear();
+  fill(second);
+  const auto late = threads.run(Deadline(milliseconds(20)), "late", [] {});
+  EXPECT_FALSE(late.ok()) << "one more than there are places for";
+  second.end.set_value();
+  for (std::thread& t : all) t.join();
+}
+
 TEST(CompileThreads, LimitsThatTheClockCannotCountAreNone) {
   CompileThreads threads;
   const milliseconds years_292(int64_t{1} << 43);

@@ -55,7 +55,7 @@ TEST(Engine, BL_234_ItsThreadsAreThoseOfItsAffinityOrFewer) {
 }
 
 TEST_F(EngineTest, UnknownDevices) {
-  for (const char* name : {"gpu", "cuda:", "cuda:x", "cuda:-1", ""}) {
+  for (const char* name : {"gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:00", "cuda:+0", ""}) {
     auto none = engine.device(name);
     ASSERT_FALSE(none) << name;
     EXPECT_EQ(none.error().message, std::string("there is no device '") + name +

@@ -6,8 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <functional>
+#include <future>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "backends/nvidia/emit/emit_p.h"
 #include "backends/nvidia/workspaces_p.h"
@@ -23,7 +26,8 @@ namespace {
 int allocated = 0, filled = 0;
 CuDevicePtr last_filled = 0;
 bool capturing = false, broken = false;
-int waits = 0;   // for the device
+int waits = 0;  // for the device
+std::function<void()> during_wait;
 int spoilt = 0;  // captures that other threads have begun
 thread_local int capture_mode = cu_capture_mode_global;
 
@@ -34,7 +38,10 @@ std::shared_ptr<Driver> driver_with_memory() {
   allocated = filled = waits = spoilt = 0;
   capturing = broken = false;
   d->cuThreadExchangeStreamCaptureMode = [](int* mode) { return std::swap(*mode, capture_mode), cu_success + 0; };
-  d->cuCtxSynchronize = [] { return ++waits, cu_success + 0; };
+  d->cuCtxSynchronize = [] {
+    if (during_wait) std::exchange(during_wait, nullptr)();
+    return ++waits, cu_success + 0;
+  };
   d->cuMemAlloc = [](CuDevicePtr* p, size_t) {
     return *p = 0x100000u * static_cast<unsigned>(++allocated), memory_call();
   };
@@ -124,6 +131,7 @@ TEST_F(LoadedKernelTest, BL_226_ACaptureNeedsAWorkspaceFromBefore) {
   const auto refused = launch(1000);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, ::testing::HasSubstr("launch once on this stream before the capture begins"));
+  EXPECT_FALSE(kernel->captured()) << "no graph has it";
   capturing = false;
   ASSERT_TRUE(launch(1000));
   capturing = true;
@@ -210,6 +218,36 @@ TEST_F(LoadedKernelTest, WhatIsReleasedGoesWithItsKernel) {
   EXPECT_EQ(fake_log().unloaded, 0) << "the kernel is there";
   kernel.reset();
   EXPECT_EQ(fake_log().unloaded, 1);
+}
+
+// A thread that launches and ends while the device is waited for: its launch is behind the wait.
+TEST_F(LoadedKernelTest, AThreadThatEndsBehindTheWaitWasNotWaitedFor) {
+  void* const per_thread = reinterpret_cast<void*>(2);
+  const auto words_of_a_launch = [&] {
+    EXPECT_TRUE(launch(1000, per_thread));
+    return param<uint64_t>(4 * 128 + 40);
+  };
+  uint64_t late = 0;
+  std::promise<void> begun, go_on;
+  std::thread last([&] {
+    late = words_of_a_launch();
+    begun.set_value();
+    go_on.get_future().wait();
+    EXPECT_EQ(words_of_a_launch(), late);
+  });
+  begun.get_future().wait();
+  const auto in_thread = [&] {
+    uint64_t words = 0;
+    std::thread([&] { words = words_of_a_launch(); }).join();
+    return words;
+  };
+  for (int i = 0; i < Workspaces::most_ended; ++i) in_thread();
+  during_wait = [&] {
+    go_on.set_value();
+    last.join();
+  };
+  for (int i = 0; i < Workspaces::most_ended; ++i) EXPECT_NE(in_thread(), late);
+  EXPECT_EQ(waits, 1);
 }
 
 // The addresses of thread-local objects come again once a thread has ended, and its work may not have.
