@@ -109,6 +109,20 @@ TEST(CudaLibraries, BL_239_AnNvrtcWithoutItsBuiltinsIsNamedWithThem) {
   EXPECT_EQ((*found)->path(), whole.file("libnvrtc.so.13"));
 }
 
+// The code is what functions try again after.
+TEST(CudaLibraries, AnNvrtcWithoutMemoryIsOutOfResources) {
+  const Folder folder;
+  folder.copy(FAKE_NVRTC_13, "libnvrtc.so.13");
+  folder.copy(FAKE_NVRTC_11, "libnvrtc-builtins.so.13.77");
+  auto found = folder.load();
+  ASSERT_TRUE(found) << to_string(found.error());
+  const auto none = (*found)->compile("", "k", "sm_90a");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, ErrorKind::environment);
+  EXPECT_EQ(none.error().code, ErrorCode::out_of_resources);
+  EXPECT_EQ(none.error().message, "NVRTC ran out of memory while compiling `k`");
+}
+
 TEST(CudaLibraries, BL_239_AnNvrtcOfAWrongVersionIsNamed) {
   const Folder folder;
   folder.copy(FAKE_NVRTC_11, "libnvrtc.so.13");
