@@ -67,11 +67,12 @@ TEST(Flag, AGridWideBarrier) {
     }
 }
 
-// A token goes a hundred times round the programs, against the order in which they begin.
+// A token goes twenty times round the programs, against the order in which they begin. Not more: on a machine that is
+// busy each step may cost a turn of the system's scheduler.
 TEST(Flag, ARingOfPrograms) {
   Kernel kernel(resident(task("main", R"(%p = program_id : i32
     %g = num_programs : i32
-    %rounds = const [value = 100] : i32
+    %rounds = const [value = 20] : i32
     for %zero, %rounds, %one {
       (%round: i32)
       %last = sub %g, %one : i32
@@ -86,7 +87,7 @@ TEST(Flag, ARingOfPrograms) {
     flag.add %x, %p, %one
 )")));
   ASSERT_COMPILED(kernel);
-  for (int n : {1, 2, 3, 50})
+  for (int n : {1, 2, 3, 20})
     for (int threads : {1, 2, 3, 4}) {
       Grid run(n);
       std::fill(run.x.data.begin(), run.x.data.end(), 0);
@@ -95,7 +96,7 @@ TEST(Flag, ARingOfPrograms) {
           << n << " programs, " << threads << " threads: " << kernel.failure.blocked_count << " wait, program "
           << first.program << " for " << first.value << " at " << first.present;
       for (int p = 0; p < n; ++p) {
-        EXPECT_EQ(run.flags.data[size_t(p)], 100);
+        EXPECT_EQ(run.flags.data[size_t(p)], 20);
         EXPECT_EQ(run.x.data[size_t(p)], 1);
       }
     }
