@@ -96,6 +96,16 @@ inline Kernel copies_then_stores(bool fenced) {
   return k;
 }
 
+/// y[64·i … + 64, *] = i, each after `turn(i)`.
+template <class Turn>
+void store_in_turn(Kernel& k, Task& t, Index m, const Tensor& y, Turn&& turn) {
+  auto sums = t.accumulator<float>({order_edge, order_edge});
+  k.range(ceil_div(m, order_edge)).each([&](Index i) {
+    turn(i);
+    y.store({i * order_edge, 0}, filled(t, sums, i.to<float>()));
+  });
+}
+
 /// y[64·i … + 64, *] = i, each after a task of four warps that has nothing else to do has said so, warp by warp.
 inline Kernel arrivals_of_warps() {
   constexpr int64_t e = order_edge;
@@ -105,11 +115,9 @@ inline Kernel arrivals_of_warps() {
   auto asked = k.barrier(1, 1, "asked"), said = k.barrier(1, 4, "said");
   k.grid(1);
   k.task("asks").warps(4).body([&](Task& t) {
-    auto sums = t.accumulator<float>({e, e});
-    k.range(ceil_div(m, e)).each([&](Index i) {
+    store_in_turn(k, t, m, y, [&](Index i) {
       asked[0].arrive();
       said[0].wait(i % 2);
-      y.store({i * e, 0}, filled(t, sums, i.to<float>()));
     });
   });
   k.task("says").warps(4).body([&] {
@@ -130,20 +138,9 @@ inline Kernel slots_that_nobody_reads() {
   auto y = k.tensor<float>("y", {m, e}), z = k.tensor<float>("z", {m, e});
   auto ring = k.ring(1).slot<bf16>("x", {e, e});
   k.grid(1);
-  k.task("fills").warps(4).body([&](Task& t) {
-    auto sums = t.accumulator<float>({e, e});
-    k.range(ceil_div(m, e)).each([&](Index i) {
-      ring.acquire().load("x", x, {i * e, 0});
-      y.store({i * e, 0}, filled(t, sums, i.to<float>()));
-    });
-  });
-  k.task("drains").warps(4).body([&](Task& t) {
-    auto sums = t.accumulator<float>({e, e});
-    k.range(ceil_div(m, e)).each([&](Index i) {
-      ring.wait();
-      z.store({i * e, 0}, filled(t, sums, i.to<float>()));
-    });
-  });
+  k.task("fills").warps(4).body(
+      [&](Task& t) { store_in_turn(k, t, m, y, [&](Index i) { ring.acquire().load("x", x, {i * e, 0}); }); });
+  k.task("drains").warps(4).body([&](Task& t) { store_in_turn(k, t, m, z, [&](Index) { ring.wait(); }); });
   return k;
 }
 

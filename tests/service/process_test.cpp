@@ -131,31 +131,38 @@ TEST(ServiceProgram, TheExampleOfTheGuideIsAnswered) {
   EXPECT_EQ(nlohmann::json::parse(result->body)["out"][1][0][0], 1.5) << "the mean of what all keys say alike";
 }
 
-TEST(ServiceProgram, RefusesACommandLineThatMakesNoSense) {
-  const struct {
-    std::vector<std::string> words;
-    const char* text;
-  } cases[] = {
-      {{"--port", "x"}, "--port takes a number from 0 to 65535, not 'x'"},
-      {{"--port", "65536"}, "--port takes a number"},
-      {{"--tier", "hot"}, "--tier is wait, background, sealed or warn, not 'hot'"},
-      {{"--dtypes", "f32,f64"}, "--dtypes takes f32, bf16 and f16, not 'f64'"},
-      {{"--head-sizes", "64,"}, "--head-sizes takes a number"},
-      {{"--head-sizes", "20"}, "--head-sizes takes multiples of 8"},
-      {{"--connections", "1000"}, "--connections takes a number from 1 to 900"},
-      {{"--queue"}, "--queue wants a value"},
-      {{"--frobnicate"}, "there is no option --frobnicate"},
-  };
-  for (const auto& c : cases) {
-    std::vector<std::string> words = {TLXJIT_SERVICE_PROGRAM};
-    words.insert(words.end(), c.words.begin(), c.words.end());
-    Program program(words);
-    EXPECT_EQ(program.await_end(), 2) << c.text;
-    EXPECT_THAT(program.rest(), HasSubstr(c.text));
+struct Refusal {
+  std::vector<std::string> words;
+  const char* text;
+};
+
+/// The program tells its usage, and refuses each of these.
+void check_command_line(const char* program, const std::string& name, const std::vector<Refusal>& refusals) {
+  for (const Refusal& refusal : refusals) {
+    std::vector<std::string> words = {program};
+    words.insert(words.end(), refusal.words.begin(), refusal.words.end());
+    Program refused(words);
+    EXPECT_EQ(refused.await_end(), 2) << refusal.text;
+    EXPECT_THAT(refused.rest(), HasSubstr(refusal.text));
   }
-  Program help({TLXJIT_SERVICE_PROGRAM, "--help"});
+  Program help({program, "--help"});
   EXPECT_EQ(help.await_end(), 0);
-  EXPECT_THAT(help.rest(), HasSubstr("usage: attention_service"));
+  EXPECT_THAT(help.rest(), HasSubstr("usage: " + name));
+}
+
+TEST(ServiceProgram, RefusesACommandLineThatMakesNoSense) {
+  check_command_line(TLXJIT_SERVICE_PROGRAM, "attention_service",
+                     {
+                         {{"--port", "x"}, "--port takes a number from 0 to 65535, not 'x'"},
+                         {{"--port", "65536"}, "--port takes a number"},
+                         {{"--tier", "hot"}, "--tier is wait, background, sealed or warn, not 'hot'"},
+                         {{"--dtypes", "f32,f64"}, "--dtypes takes f32, bf16 and f16, not 'f64'"},
+                         {{"--head-sizes", "64,"}, "--head-sizes takes a number"},
+                         {{"--head-sizes", "20"}, "--head-sizes takes multiples of 8"},
+                         {{"--connections", "1000"}, "--connections takes a number from 1 to 900"},
+                         {{"--queue"}, "--queue wants a value"},
+                         {{"--frobnicate"}, "there is no option --frobnicate"},
+                     });
   Program nowhere({TLXJIT_SERVICE_PROGRAM, "--device", "tpu"});
   EXPECT_EQ(nowhere.await_end(), 1);
   EXPECT_THAT(nowhere.rest(), HasSubstr("there is no device 'tpu'"));
@@ -337,29 +344,17 @@ TEST(CompareProgram, WithoutABuildItSaysSo) {
 }
 
 TEST(LoadProgram, RefusesACommandLineThatMakesNoSense) {
-  const struct {
-    std::vector<std::string> words;
-    const char* text;
-  } cases[] = {
-      {{"--rate", "-1"}, "attention_load: --rate takes a number from 0.01 to 100000, not '-1'"},
-      {{"--heads", "1.5"}, "--heads takes a whole number"},
-      {{"--heads", "x"}, "--heads takes a number"},
-      {{"--dtype", "f64"}, "--dtype is bf16, f16 or f32"},
-      {{"--lognormal", "6.6"}, "--lognormal takes two numbers"},
-      {{"--lognormal", "6.6,y"}, "--lognormal takes a number"},
-      {{"--rate", "1", "--seed"}, "--seed wants a value"},
-      {{"--frobnicate", "1"}, "there is no option --frobnicate"},
-  };
-  for (const auto& c : cases) {
-    std::vector<std::string> words = {TLXJIT_LOAD_PROGRAM};
-    words.insert(words.end(), c.words.begin(), c.words.end());
-    Program program(words);
-    EXPECT_EQ(program.await_end(), 2) << c.text;
-    EXPECT_THAT(program.rest(), HasSubstr(c.text));
-  }
-  Program help({TLXJIT_LOAD_PROGRAM, "--help"});
-  EXPECT_EQ(help.await_end(), 0);
-  EXPECT_THAT(help.rest(), HasSubstr("usage: attention_load"));
+  check_command_line(TLXJIT_LOAD_PROGRAM, "attention_load",
+                     {
+                         {{"--rate", "-1"}, "attention_load: --rate takes a number from 0.01 to 100000, not '-1'"},
+                         {{"--heads", "1.5"}, "--heads takes a whole number"},
+                         {{"--heads", "x"}, "--heads takes a number"},
+                         {{"--dtype", "f64"}, "--dtype is bf16, f16 or f32"},
+                         {{"--lognormal", "6.6"}, "--lognormal takes two numbers"},
+                         {{"--lognormal", "6.6,y"}, "--lognormal takes a number"},
+                         {{"--rate", "1", "--seed"}, "--seed wants a value"},
+                         {{"--frobnicate", "1"}, "there is no option --frobnicate"},
+                     });
 }
 
 TEST(LoadProgram, WithoutAServiceNothingIsRight) {
